@@ -344,45 +344,48 @@ class BatchSimulator:
 
 
 class Recorder:
-    """Collects what `Run`s of all copies hold, hour by hour."""
+    """Collects what `Run`s of all copies hold, step by step."""
 
-    def __init__(self, simulator: BatchSimulator) -> None:
+    def __init__(self, simulator: BatchSimulator, steps: int) -> None:
         self._simulator = simulator
         building = simulator.site.building
         self._is_thermal = bool((building["thermal"] | building["outages"]).any())
         self._is_computed = building["lookback"] > 0  # whether a model computes a building's temperature, shape (N,)
-        self.hours: list[np.ndarray] = []  # `records.Out.energy`
-        self._tank: list[np.ndarray] = []  # `records.TANK`, where there are thermal devices or outages
-        self._indoor: list[np.ndarray] = []  # temperature [C], shape (copies, N), where some are computed
+        self._added = 0
+        copies, buildings, values = simulator.out.energy.shape
+        self._energy = np.empty((copies, buildings, steps, values))  # `records.Out.energy`
+        # `records.TANK`, where there are thermal devices or outages
+        tank = simulator.state.tank
+        self._tank = np.empty((copies, buildings, steps * self._is_thermal, *tank.shape[2:]), tank.dtype)
+        # Temperature where one is computed, else NaN [C].
+        self._indoor = np.full((copies, buildings, steps), np.nan)
 
     def add(self) -> None:
         """Record the last step."""
-        simulator = self._simulator
-        self.hours.append(simulator.out.energy.astype(np.float64))
+        simulator, step = self._simulator, self._added
+        self._energy[:, :, step] = simulator.out.energy
         if self._is_thermal:
-            self._tank.append(simulator.state.tank.copy())
+            self._tank[:, :, step] = simulator.state.tank
         if self._is_computed.any():
-            self._indoor.append(simulator.comfort(simulator.row - 1)["indoor"].astype(np.float64))
+            self._indoor[:, self._is_computed, step] = simulator.comfort(simulator.row - 1)["indoor"][:, self._is_computed]
+        self._added += 1
 
     def run(self, copy: int, year: int, hours: int) -> Run:
         """The first `hours` steps of a copy that ran in a year."""
         simulator = self._simulator
         # (buildings, hours) each.
-        net, battery, charging, load, _ = np.moveaxis(np.stack([hour[copy] for hour in self.hours[:hours]], axis=1), -1, 0)
+        net, battery, charging, load, _ = np.moveaxis(self._energy[copy, :, :hours], -1, 0)
         off_grid = simulator.meters(copy, hours)["off_grid"].T > 0
-        baseline, (asked, unserved), indoor = net - battery - charging, np.zeros((2, *net.shape)), np.full(net.shape, np.nan)
+        baseline, (asked, unserved) = net - battery - charging, np.zeros((2, *net.shape))
         if self._is_thermal:
-            tank = np.stack([hour[copy] for hour in self._tank[:hours]], axis=1)  # (buildings, hours, 3)
+            tank = self._tank[copy, :, :hours]  # (buildings, hours, 3)
             meter = simulator.meters(copy, hours + 1).T  # (buildings, hours + 1)
             baseline = baseline - self._shifted(tank, meter)
             wanted = tank["demand"].sum(axis=-1, dtype=np.float64) + meter["load"][:, :-1]
             given = (tank["given"] + np.maximum(-tank["balance"], 0.0)).sum(axis=-1, dtype=np.float64) + load
             asked[off_grid], unserved[off_grid] = wanted[off_grid], np.maximum(wanted - given, 0.0)[off_grid]
-        if self._indoor:
-            computed = np.stack([hour[copy] for hour in self._indoor[:hours]], axis=1)
-            indoor[self._is_computed] = computed[self._is_computed]
         sessions = simulator.of_sessions(copy, year)
-        return Run(net, battery, charging, *sessions, off_grid, baseline, indoor, asked, unserved)
+        return Run(net, battery, charging, *sessions, off_grid, baseline, self._indoor[copy, :, :hours], asked, unserved)
 
     def _shifted(self, tank: np.ndarray, meter: np.ndarray) -> np.ndarray:
         """What tanks took, less what devices were let off [kWh of electricity], shape (buildings, hours), as in CityLearn.

@@ -185,7 +185,7 @@ class WindowsEnv:
             simulator.begin(b, window.year, window.start, window.hours, EVALUATION_SEED)
         hours = np.array([window.hours for window in self.windows])
         rewards, terms = np.zeros(len(hours)), np.zeros((len(hours), len(TERMS)))
-        recorder = Recorder(simulator)
+        recorder = Recorder(simulator, hours.max())
         for hour in range(hours.max()):
             going = np.flatnonzero(hours > hour)
             actions = np.asarray(policy(simulator.observation), dtype=np.float64)

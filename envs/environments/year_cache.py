@@ -34,6 +34,8 @@ BUILDINGS_VERSION = 2
 _VARIES = 1e-3  # least part of a feature's range, and of the greatest singular value of all, that counts
 
 
+# Whoever opens a year takes its tables and then its uncontrolled run, which share these arrays.
+@lru_cache(maxsize=1)
 def year_tables(scenario: Scenario, year: int) -> Tables:
     """Tables of a year without the raw observations, read from CityLearn the first time and cached."""
     return Tables.load(tables_file(scenario, year), template=False)
@@ -266,7 +268,7 @@ def _run_batch(tables: Tables, start: int = 0, hours: int = 0) -> tuple[Run, np.
     steps = hours or len(tables.exogenous.hour) - 1
     simulator = BatchSimulator({0: Year(tables)}, copies=1, record=steps)
     simulator.begin(0, 0, start, steps, seed=0)
-    recorder, held = Recorder(simulator), HeldSoc(tables.sessions)
+    recorder, held = Recorder(simulator, steps), HeldSoc(tables.sessions)
     for row in range(start, start + steps):
         held.add(row, simulator.vehicle_soc(0))
         simulator.step(simulator.uncontrolled_actions())

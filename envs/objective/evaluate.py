@@ -69,13 +69,13 @@ _UNCONTROLLED: WeakKeyDictionary[Reference, dict[tuple[Window, ...], Kpis]] = We
 
 
 class _Year:
-    """Adds up the episodes of a year. Their runs are not kept: each has figures of all the year's sessions."""
+    """Adds up the episodes of a year. Policies' runs are not kept: each has figures of all the year's sessions."""
 
     def __init__(self, reference: Reference) -> None:
         self.reference = reference
         self._windows: list[Window] = []
         self._parts: list[Part] = []
-        self._before: list[Part] = []
+        self._before: list[Run] = []
         self._ratios: list[dict[str, float]] = []
         self._reward, self._changed, self._terms = 0.0, 0.0, dict.fromkeys(TERMS, 0.0)
 
@@ -83,7 +83,7 @@ class _Year:
         window, run = episode.window, episode.run
         self._windows.append(window)
         self._parts.append(Part.of(window.start, run, self.reference.sessions))
-        self._before.append(Part.of(window.start, episode.uncontrolled, self.reference.sessions))
+        self._before.append(episode.uncontrolled)
         self._ratios.append(_ratios(episode))
         self._reward += episode.reward
         self._changed += float(np.abs(run.net_kwh - episode.uncontrolled.net_kwh).sum(dtype=np.float64))
@@ -94,7 +94,8 @@ class _Year:
         # Each evaluation of a trial has the same windows.
         of_windows, windows = _UNCONTROLLED.setdefault(self.reference, {}), tuple(self._windows)
         if windows not in of_windows:
-            of_windows[windows] = self._kpis(self._before)
+            pairs = zip(windows, self._before, strict=True)
+            of_windows[windows] = self._kpis([Part.of(window.start, run, self.reference.sessions) for window, run in pairs])
         steps = sum(window.hours for window in windows)
         ratios = {name: float(np.mean([own[name] for own in self._ratios])) for name in RATIOS}
         of_policy = self._kpis(self._parts)

@@ -11,7 +11,7 @@ are means over the buildings; those of the shape of the net import are of all bu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,7 +48,8 @@ class Part:
     def of(cls, start: int, run: Run, sessions: Sessions) -> Part:
         """Of a run that starts at a step of the year of these sessions."""
         hours, owed = run.net_kwh.shape[1], np.zeros_like(run.net_kwh)
-        some = np.flatnonzero(run.owed_kwh)
+        near = sessions.near(start, hours)
+        some = near[run.owed_kwh[near] > 0.0]
         np.add.at(owed, (sessions.building[some], np.minimum(sessions.end[some] - start, hours - 1)), run.owed_kwh[some])
         missing = run.missing_kwh[sessions.within(start, hours)]
         comfort = run.off_grid, run.indoor_c, run.asked_kwh, run.unserved_kwh
@@ -96,7 +97,7 @@ class JoinedRun:
     def required_kwh(self) -> float:
         """Energy that departing vehicles required."""
         required = self.reference.required_kwh
-        return float(sum(required(part.start, part.net_kwh.shape[1]).sum() for part in self.parts))
+        return sum(required(part.start, part.net_kwh.shape[1]) for part in self.parts)
 
     @cached_property
     def missing_kwh(self) -> np.ndarray:
@@ -335,37 +336,42 @@ _TINY = 1e-6  # CityLearn's placeholder for zero
 _MONTH = 730  # hours of CityLearn's month
 
 
-def _pieces(kwh: np.ndarray, hours: int) -> Iterator[np.ndarray]:
-    return (kwh[start : start + hours] for start in range(0, len(kwh), hours))
+def _of_pieces(kwh: np.ndarray, hours: int, figure: Callable[..., np.ndarray]) -> np.ndarray:
+    """A figure of each piece of so many hours, and of what is left at the end."""
+    whole = kwh[: len(kwh) // hours * hours].reshape(-1, hours)
+    found = figure(whole, axis=1)
+    return np.append(found, figure(kwh[whole.size :])) if whole.size < len(kwh) else found
 
 
 def _one_minus_load_factor(kwh: np.ndarray, hours: int) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.array([1.0 - part.mean() / part.max() for part in _pieces(kwh, hours)])
-    known = each[~np.isnan(each)]
+        return _mean_of_known(1.0 - _of_pieces(kwh, hours, np.mean) / _of_pieces(kwh, hours, np.max))
+
+
+def _mean_of_known(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
 
 
-def _citylearn_ratio(control: float, baseline: float) -> float:
-    """CityLearn's division: what is not finite counts as 0, and 0 over 0 is 1."""
-    control, baseline = (float(value) if math.isfinite(value) else 0.0 for value in (control, baseline))
-    if abs(baseline) <= _TINY:
-        return 1.0 if abs(control) <= _TINY else math.nan
-    return control / baseline
+def _citylearn_ratios(control: np.ndarray, baseline: np.ndarray) -> np.ndarray:
+    """CityLearn's division: what is not finite counts as 0, and 0 over 0 is 1. Shape as of the arguments."""
+    control, baseline = (np.where(np.isfinite(values), values, 0.0) for values in (control, baseline))
+    of_nothing = np.where(np.abs(control) <= _TINY, 1.0, math.nan)
+    return np.divide(control, baseline, where=np.abs(baseline) > _TINY, out=of_nothing)
 
 
 # What CityLearn's ratios compare, by our columns: their names in its `evaluate()` follow the first word.
-# Amounts of a building, of its net import, price and carbon intensity.
-_AMOUNTS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
-    "citylearn_electricity_consumption_total": lambda kwh, price, carbon: np.maximum(kwh, 0.0).sum(),
-    "citylearn_carbon_emissions_total": lambda kwh, price, carbon: np.maximum(kwh * carbon, 0.0).sum(),
-    "citylearn_cost_total": lambda kwh, price, carbon: np.maximum(np.maximum(kwh, 0.0) * price, 0.0).sum(),
-    "citylearn_zero_net_energy": lambda kwh, price, carbon: kwh.sum(),
+# Amounts of each building, of its net import, price and carbon intensity.
+_AMOUNTS: Mapping[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "citylearn_electricity_consumption_total": lambda kwh, price, carbon: np.maximum(kwh, 0.0).sum(axis=1),
+    "citylearn_carbon_emissions_total": lambda kwh, price, carbon: np.maximum(kwh * carbon, 0.0).sum(axis=1),
+    "citylearn_cost_total": lambda kwh, price, carbon: np.maximum(np.maximum(kwh, 0.0) * price, 0.0).sum(axis=1),
+    "citylearn_zero_net_energy": lambda kwh, price, carbon: kwh.sum(axis=1),
 }
 # Figures of the shape of the site's net import, and of the steps of a day.
 _SHAPES: Mapping[str, Callable[[np.ndarray, int], float]] = {
     "citylearn_ramping_average": lambda kwh, day: np.maximum(np.diff(kwh), 0.0).sum(),
-    "citylearn_daily_peak_average": lambda kwh, day: float(np.mean([part.max() for part in _pieces(kwh, day)])),
+    "citylearn_daily_peak_average": lambda kwh, day: _of_pieces(kwh, day, np.max).mean(),
     "citylearn_all_time_peak_average": lambda kwh, day: kwh.max(),
     "citylearn_daily_one_minus_load_factor_average": _one_minus_load_factor,
     "citylearn_monthly_one_minus_load_factor_average": lambda kwh, day: _one_minus_load_factor(kwh, _MONTH * day // DAY),
@@ -405,14 +411,11 @@ def district_ratios(
     All of shape (buildings, hours): net import [kWh], the same without storages and chargers, price and carbon intensity a kWh.
     `day` is the steps of a day.
     """
-    found = dict[str, float]()
-    for name, amount in _AMOUNTS.items():
-        of_buildings = zip(net, baseline, price, carbon, strict=True)
-        own = [_citylearn_ratio(amount(now, *rest), amount(before, *rest)) for now, before, *rest in of_buildings]
-        known = [value for value in own if not math.isnan(value)]
-        found[name] = float(np.mean(known)) if known else math.nan
-    site = net.sum(axis=0), baseline.sum(axis=0)
-    return found | {name: _citylearn_ratio(*(figure(kwh, day) for kwh in site)) for name, figure in _SHAPES.items()}
+    both = net, baseline
+    amounts = _citylearn_ratios(*(np.array([amount(kwh, price, carbon) for amount in _AMOUNTS.values()]) for kwh in both))
+    shapes = _citylearn_ratios(*(np.array([figure(kwh.sum(axis=0), day) for figure in _SHAPES.values()]) for kwh in both))
+    found = [*(_mean_of_known(of_buildings) for of_buildings in amounts), *shapes.tolist()]
+    return dict(zip(RATIOS, found, strict=True))
 
 
 def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:

@@ -69,7 +69,7 @@ class Reference:
             "cost": float(year_cost.mean()),
             "solar": float(exogenous.pv_kwh[:, :steps].sum(axis=0).mean()),
             "grid": float(self._ramp.mean()),
-            "ev": float(self.required_kwh(0, steps).sum() / steps),
+            "ev": self.required_kwh(0, steps) / steps,
             "peak": float(self._peak_rises(0, steps).mean()),
             "comfort": float(self.occupied(0, steps).mean()),
         }
@@ -114,13 +114,11 @@ class Reference:
         held = self.held_soc[self.sessions.offset[session] + row + stays - self.sessions.start[session]]
         return np.where(stays, held, np.minimum(self.brought_soc(session, start), held))
 
-    def required_kwh(self, start: int, hours: int) -> np.ndarray:
-        """Energy that vehicles that leave within a window require of it, shape (sessions,); zero for the others."""
-        sessions, required = self.sessions, np.zeros(len(self.sessions.end))
-        own = np.flatnonzero(sessions.within(start, hours))
+    def required_kwh(self, start: int, hours: int) -> float:
+        """Energy that vehicles that leave within a window require of it."""
+        sessions, own = self.sessions, np.flatnonzero(self.sessions.within(start, hours))
         lacking = np.maximum(sessions.required_soc[own] - self.brought_soc(own, start), 0.0)
-        required[own] = lacking * sessions.capacity_kwh[own]
-        return required
+        return float((lacking * sessions.capacity_kwh[own]).sum())
 
     def window(self, start: int, hours: int, alone: Run | None = None) -> WindowReference:
         """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks.
@@ -196,7 +194,7 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> dict[str, float]:
         for name in ("co2", "cost", "grid", "peak"):
             sums[name] += float(own.figures[name].sum())
         sums["solar"] += float(reference.exogenous.pv_kwh[:, part].sum())
-        sums["ev"] += float(reference.required_kwh(window.start, window.hours).sum())
+        sums["ev"] += reference.required_kwh(window.start, window.hours)
         sums["comfort"] += float(reference.occupied(window.start, window.hours).sum())
     return {name: value / hours for name, value in sums.items()}
 

@@ -124,9 +124,9 @@ class Sessions:
         near = self.near(row)
         return near[self.start[near] <= row]
 
-    def near(self, row: int) -> np.ndarray:
-        """Indices of the sessions of whom some are there at a row or in the next hour: those that end soon enough after it."""
-        return np.arange(*np.searchsorted(self.end, [row, row + self.longest + 2]))
+    def near(self, row: int, hours: int = 1) -> np.ndarray:
+        """Indices of the sessions of whom some are there at a row or in the hours after it: those that end soon enough."""
+        return np.arange(*np.searchsorted(self.end, [row, row + hours + self.longest + 1]))
 
     @cached_property
     def longest(self) -> int:
@@ -135,7 +135,9 @@ class Sessions:
 
     def within(self, start: int, hours: int) -> np.ndarray:
         """Whose vehicle leaves within a window, shape (sessions,): one of windows that follow each other."""
-        return (self.end >= start) & (self.end < start + hours)
+        leaves = np.zeros(len(self.end), bool)
+        leaves[slice(*np.searchsorted(self.end, [start, start + hours]))] = True
+        return leaves
 
 
 class HeldSoc:

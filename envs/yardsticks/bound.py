@@ -446,7 +446,7 @@ class BoundSite:
         charger = simulator.site.charger[sessions.charger]
         there = (sessions.end >= window.start) & (sessions.start < window.start + window.hours) & (charger["action"] >= 0)
         counted = sessions.within(window.start, window.hours)
-        self.required_kwh = float(reference.required_kwh(window.start, window.hours).sum())
+        self.required_kwh = reference.required_kwh(window.start, window.hours)
         self.lost_kwh = float(reference.run.missing_kwh[counted & (charger["action"] < 0)].sum())
         first = np.maximum(sessions.start - window.start, 0)
         last = np.minimum(sessions.end - window.start, window.hours - 1)
