@@ -69,10 +69,10 @@ class Building:
     battery: tuple[float, float] | None
     sockets: Sequence[Socket]
 
-    def columns(self, temperature: float) -> dict[str, Any]:
-        """Its own series beside the calendar; nothing depends on the indoor temperature [C]. PV is in W for each kW."""
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Its own series beside those that all buildings share. PV is in W for each kW."""
         return {
-            "indoor_dry_bulb_temperature": temperature,
             "non_shiftable_load": self.load_kwh.round(6),
             **dict.fromkeys(("dhw_demand", "cooling_demand", "heating_demand"), 0.0),
             "solar_generation": 0.0 if self.pv_kwh is None else (self.pv_kwh / self.pv_kw * 1000.0).round(4),
@@ -102,7 +102,6 @@ def write_site(
     buildings: Sequence[Building],
     series: Mapping[str, Mapping[str, Any]],
     own: Mapping[str, Any],
-    temperature: float,
 ) -> None:
     """Write schema and series into an existing folder.
 
@@ -111,11 +110,10 @@ def write_site(
         schema: its last row says how many there are.
         buildings: all that the schema has.
         series: columns of the files that are no building's, by their names; each an array of shape (rows,), or one value.
-        own: columns that all buildings have, likewise: the calendar.
-        temperature: see `Building.columns`.
+        own: columns that all buildings have, likewise: the calendar, and an indoor temperature, on which nothing depends.
     """
     rows = schema["simulation_end_time_step"] + 1
-    files = {**series, **{building.name: {**own, **building.columns(temperature)} for building in buildings}}
+    files = {**series, **{building.name: {**own, **building.columns} for building in buildings}}
     for name, columns in files.items():
         pd.DataFrame(columns, index=range(rows)).to_csv(folder / f"{name}.csv", index=False)
     for socket in (socket for building in buildings for socket in building.sockets):

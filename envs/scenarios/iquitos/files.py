@@ -41,8 +41,8 @@ def write_year(site: Site, year: int, folder: Path) -> None:
     observations, buildings = dict.fromkeys(OBSERVATIONS, True), {mall.name: mall.entry(series)}
     schema = entries.schema(observations, ACTIONS, buildings, entries.vehicles(sockets), YEAR)
     # CityLearn counts the hours of a day from 1 to 24.
-    hours = {"month": cal.month + 1, "hour": cal.hour + 1, "day_type": cal.weekday + 1}
-    entries.write_site(folder, schema, [mall], series, hours, 24.0)
+    own = {"month": cal.month + 1, "hour": cal.hour + 1, "day_type": cal.weekday + 1, "indoor_dry_bulb_temperature": 24.0}
+    entries.write_site(folder, schema, [mall], series, own)
     demand_charge = DemandCharge(
         peak_hours=parameters.PEAK_HOURS,
         peak_price=parameters.DEMAND_PRICE_PEAK,

@@ -341,10 +341,11 @@ def _write_site(
         longer = np.append(price, price[-24:])
         series["pricing"] = {f"electricity_pricing{name}": longer[h : h + len(price)] for name, h in AHEAD.items()}
     schema = {**_schema(buildings, series, len(clock) - 1), "start_date": f"{clock[0]:%Y-%m-%d}"}
-    # CityLearn counts the hours of a day from 1 to 24.
-    hours = {"month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1}
     is_summer = np.array([bool(instant.dst()) for instant in clock], int)
-    entries.write_site(folder, schema, buildings, series, {**hours, "daylight_savings_status": is_summer}, 20.0)
+    # CityLearn counts the hours of a day from 1 to 24.
+    own = {"month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1}
+    own |= {"daylight_savings_status": is_summer, "indoor_dry_bulb_temperature": 20.0}
+    entries.write_site(folder, schema, buildings, series, own)
 
 
 def _schema(buildings: Sequence[Building], series: Mapping[str, Any], last_row: int) -> dict[str, Any]:
