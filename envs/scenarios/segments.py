@@ -85,15 +85,17 @@ def days_of(month: np.ndarray, start_date: str | None, long: int = DAY) -> list[
     borders = [0, *(np.flatnonzero(np.diff(month)) + 1).tolist(), len(month)]
     if len(borders) == 2:
         return "their months do not change, so no date can be told"
+    year = None if start_date is None else _first_year(int(month[borders[1]]), borders[1], start_date, long)
+    if isinstance(year, str):
+        return year
     days: list[Day] = []
-    years = _years(month, borders, start_date, long)
-    if isinstance(years, str):
-        return years
-    for index, (begin, end) in enumerate(pairwise(borders)):
+    for begin, end in pairwise(borders):
         number, rows = int(month[begin]), end - begin
         if begin and number != int(month[begin - 1]) % 12 + 1:
             return f"month {number} follows month {int(month[begin - 1])} at row {begin}"
-        length = _length(years[index], number, rows, long)
+        if year is not None and begin and number == 1:
+            year += 1
+        length = _length(year, number, rows, long)
         is_first, is_last = begin == 0, end == len(month)
         if rows > length * long or not (is_first or is_last or rows == length * long):
             return f"month {number} has {rows} rows from row {begin} on, and the calendar has {length * long} of them"
@@ -101,7 +103,7 @@ def days_of(month: np.ndarray, start_date: str | None, long: int = DAY) -> list[
         offset = length * long - rows if is_first else 0
         for day in range(offset // long, -(-(offset + rows) // long)):
             first = max(begin, begin + day * long - offset)
-            days.append(Day(years[index], number, day + 1, first, min(end, begin + (day + 1) * long - offset)))
+            days.append(Day(year, number, day + 1, first, min(end, begin + (day + 1) * long - offset)))
     return days
 
 
@@ -112,22 +114,17 @@ def _length(year: int | None, month: int, rows: int, long: int) -> int:
     return calendar.monthrange(year, month)[1]
 
 
-def _years(month: np.ndarray, borders: list[int], start_date: str | None, long: int) -> list[int | None] | str:
-    """Year of each run of months, or one line that says why `start_date` does not fit."""
-    if start_date is None:
-        return [None] * (len(borders) - 1)
+def _first_year(second: int, begin: int, start_date: str, long: int) -> int | str:
+    """Year of the first month, or one line that says why `start_date` does not fit; the `second` month begins at a row.
+
+    The first change of the month decides, as the first row may be the last hour of the day before.
+    """
     start = dt.date.fromisoformat(start_date)
-    # The first change of the month decides, as the first row may be the last hour of the day before.
-    second = int(month[borders[1]])
     year = start.year + (second == 1 and start.month == 12)
     rows = (dt.date(year, second, 1) - start).days * long
-    if abs(rows - borders[1]) > long:
-        return f"start_date is {start_date}, and by the months of the series row {borders[1]} begins month {second}"
-    years: list[int | None] = [year - (second == 1), year]
-    for begin in borders[2:-1]:
-        year += int(month[begin]) == 1
-        years.append(year)
-    return years
+    if abs(rows - begin) > long:
+        return f"start_date is {start_date}, and by the months of the series row {begin} begins month {second}"
+    return year - (second == 1)
 
 
 # Hours before a segment of validation or test, which a controller in operation would remember. Training has none of them.
