@@ -132,21 +132,12 @@ def _cached(key: str, make: Callable[[Path], object], is_folder: bool) -> Path:
             with FileLock(target.parent / LOCK):
                 if not _is_whole(target):  # another process may have been faster
                     _remove(target)
-                    _keep(new, target)
+                    new.rename(target)
+                    sync_folder(target.parent)
                     _write_sum(target, digest)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
-
-
-def _keep(new: Path, target: Path) -> None:
-    try:
-        new.rename(target)
-    except OSError:
-        # Another process put its own there in the meantime; on Windows it may have it open too.
-        if not target.exists():
-            raise
-    sync_folder(target.parent)
 
 
 def _is_whole(target: Path) -> bool:

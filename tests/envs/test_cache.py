@@ -262,9 +262,9 @@ def test_other_errors_of_the_content_are_not_the_caches() -> None:
 
 def test_the_content_reaches_the_disk_before_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for module, name in ((cache.os, "fsync"), (cache, "_keep")):
+    for module, name in ((cache.os, "fsync"), (Path, "rename")):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *values, real=real, name=name: (calls.append(name), real(*values))[1])
     cache.cached_folder("a/year", fill)
     assert calls[:2] == ["fsync", "fsync"]
-    assert "_keep" in calls[2:]
+    assert "rename" in calls[2:]
