@@ -81,7 +81,12 @@ def mean_of_days(values: np.ndarray, days: int, day: int = DAY) -> np.ndarray:
         later = max(values.shape[-1] - back, 0)  # rows that have this day before them; none in a range that is shorter
         total[..., back:] += np.where(known, values, 0.0)[..., :later]
         count[..., back:] += known[..., :later]
-    return np.divide(total, count, out=np.full(values.shape, np.nan), where=count > 0.0)
+    return _mean(total, count)
+
+
+def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Means of so many values that add up to a total; NaN of none."""
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int = DAY) -> np.ndarray:
@@ -140,30 +145,26 @@ def scale_of(values: np.ndarray) -> np.ndarray:
 class Past:
     """What features are made of. Nothing in a row depends on later rows."""
 
+    series: SiteSeries
     values: np.ndarray  # over the scale of their building, NaN where they are not known, shape (buildings, rows)
     daily: np.ndarray  # mean of the same time of up to seven days, the present one among them, shape (buildings, rows)
     last_day: np.ndarray  # mean of the last 24 hours, shape (buildings, rows)
     district: np.ndarray  # mean over the buildings, shape (rows,)
-    slot: np.ndarray  # of `SiteSeries`
-    observed: np.ndarray
-    day: int
 
     @classmethod
     def of(cls, series: SiteSeries, values: np.ndarray) -> Past:
         """Past of a series, as far as it is known."""
         known = np.isfinite(values)
-        sums, counts = (np.cumsum(own, axis=1) for own in (np.where(known, values, 0.0), known.astype(np.float64)))
+        shown = np.where(known, values, 0.0)
+        sums, counts = (np.cumsum(own, axis=1) for own in (shown, known.astype(np.float64)))
         for own in (sums, counts):
             own[:, series.day :] -= own[:, : -series.day].copy()
-        last_day = np.divide(sums, counts, out=np.full(values.shape, np.nan), where=counts > 0.0)
-        shown, number = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
-        district = np.divide(shown, number, out=np.full(len(number), np.nan), where=number > 0)
-        daily = mean_of_days(values, WEEK_DAYS, series.day)
-        return cls(values, daily, last_day, district, series.slot, series.observed, series.day)
+        district = _mean(shown.sum(axis=0), known.sum(axis=0))
+        return cls(series, values, mean_of_days(values, WEEK_DAYS, series.day), _mean(sums, counts), district)
 
     def usual(self, building: np.ndarray, row: np.ndarray, ahead: int) -> np.ndarray:
         """Mean of the last seven days at the time ahead, else of the last day, else of the train split; shape (samples,)."""
-        before = same_hour_before(row, np.full(len(row), ahead), self.day)
+        before = same_hour_before(row, np.full(len(row), ahead), self.series.day)
         daily = np.where(before >= 0, self.daily[building, np.maximum(before, 0)], np.nan)
         found = np.where(np.isnan(daily), self.last_day[building, row], daily)
         return np.where(np.isnan(found), 1.0, found)
@@ -175,18 +176,17 @@ class Past:
             own = values[building, np.maximum(rows, 0)]
             return np.where(rows >= 0, own, np.nan)
 
-        lead = np.full(len(row), ahead)
-        before = same_hour_before(row, lead, self.day)
-        week = row + ahead - WEEK_DAYS * self.day * -(-ahead // (WEEK_DAYS * self.day))
+        lead, day = np.full(len(row), ahead), self.series.day
+        before, week = (same_hour_before(row, lead, days * day) for days in (1, WEEK_DAYS))
         columns = [
-            lead, (self.slot[row] + ahead) % self.day,
+            lead, (self.series.slot[row] + ahead) % day,
             *(at(self.values, row - back) for back in range(_RECENT)),
             at(self.values, before), at(self.daily, before), at(self.values, week), at(self.last_day, row),
             # How much this step differs from what was to be expected.
-            at(self.values, row) - at(self.values, row - self.day), at(self.values, row) - at(self.daily, row),
+            at(self.values, row) - at(self.values, row - day), at(self.values, row) - at(self.daily, row),
             self.district[row],
         ]  # fmt: skip
-        return np.concatenate([np.stack(columns, axis=1), self.observed[row]], axis=1).astype(np.float32)
+        return np.concatenate([np.stack(columns, axis=1), self.series.observed[row]], axis=1).astype(np.float32)
 
 
 def forecast_table(
