@@ -57,16 +57,12 @@ def _site(name: str) -> Site:
 
 
 def _folder(to: str) -> Path:
+    folder = user_path(to)
     try:
-        folder = user_path(to)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ScenarioError(f"--to {to} cannot be made ({_reason(error)}); name a folder that you may write to") from error
+        raise ScenarioError(f"--to {to} cannot be made ({error.strerror}); name a folder that you may write to") from error
     return folder
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _draw(name: str, year: int, to: str) -> None:
@@ -87,10 +83,7 @@ def _draw(name: str, year: int, to: str) -> None:
         (folder / "week.png", _week(title, load, pv, plugged)),
         (folder / "year.png", _year(title, load, pv, sky.ghi, plugged, cal.month)),
     ):
-        try:
-            figure.savefig(path, dpi=110)
-        except OSError as error:
-            raise ScenarioError(f"{path} cannot be written ({_reason(error)}); name another folder with --to") from error
+        figure.savefig(path, dpi=110)
         print(path)
 
 
