@@ -18,16 +18,13 @@ from envs.scenarios import schema_file, trust
 from envs.scenarios.iquitos import CURRENCY, FORMAT_VERSION, SITES, Site
 from envs.scenarios.schema_shape import steps_per_hour
 from envs.scenarios.segments import Segment, segment_schema, segments_of
-from envs.scenarios.splits import DEFAULT, SPLITS, Split, Splits, years_of
+from envs.scenarios.splits import DEFAULT, GENERATED_YEARS, SPLITS, Split, Splits, years_of
 from envs.scenarios.tariff import currency
 
 __all__ = ["DEFAULT", "SPLITS", "Scenario", "Split", "Splits", "Window", "sample_weeks", "scenario", "training_starts"]
 
 # Blocks of each five that belong to a split, where one year serves all three.
 BLOCKS: dict[Split, tuple[int, ...]] = {"train": (0, 1, 3), "validation": (2,), "test": (4,)}
-# Years of a generated scenario; only the difference of the numbers matters. Several train, as half a million steps would see
-# each hour of a single year sixty times. Several test, as one year has twelve monthly peaks only.
-GENERATED_YEARS: dict[Split, tuple[int, ...]] = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Scenario:
         """Year numbers of a split; a given scenario has the one year 0, or a year for each segment."""
         if self.segments:
             return tuple(index for index, segment in enumerate(self.segments) if segment.split == split)
-        return years_of(self.splits, GENERATED_YEARS, self.name)[split] if self.site else (0,)
+        return years_of(self.splits, self.name)[split] if self.site else (0,)
 
     @property
     def longest_segment(self) -> int:
@@ -175,14 +172,13 @@ def scenario(name: str, trusted: bool = False, splits: Splits = DEFAULT) -> Scen
     site = SITES[base]
     if option:
         site = replace(site, pv=replace(site.pv, kwp=_pv_kwp(name, option)))
-    years_of(splits, GENERATED_YEARS, name)
     return Scenario(name, _generated_key(name, splits), site=site, splits=splits)
 
 
 def _generated_key(name: str, splits: Splits) -> str:
     """Key of a generated scenario; with other training years than the default it has a place of its own in the cache."""
     key = f"{name.replace(':', '-').replace('=', '-')}-v{FORMAT_VERSION}"
-    years = years_of(splits, GENERATED_YEARS, name)
+    years = years_of(splits, name)
     return key if years == GENERATED_YEARS else f"{key}-{_digest(years)}"
 
 

@@ -2,14 +2,17 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from common.errors import ScenarioError
 from common.paths import shortened
 from common.texts import option
 
 Split = Literal["train", "validation", "test"]
-SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+SPLITS: tuple[Split, ...] = get_args(Split)
+# Years of a generated site; only the difference of the numbers matters. Several train, as half a million steps would see
+# each hour of a single year sixty times. Several test, as one year has twelve monthly peaks only.
+GENERATED_YEARS: dict[Split, tuple[int, ...]] = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}
 MOST_YEARS = 100  # of a generated site in one split
 _MOST_SHOWN = 4  # buildings that a title names
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
@@ -72,14 +75,14 @@ def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
     return first, last
 
 
-def years_of(splits: Splits, default: dict[Split, tuple[int, ...]], name: str) -> dict[Split, tuple[int, ...]]:
+def years_of(splits: Splits, name: str) -> dict[Split, tuple[int, ...]]:
     """Years of each split of a generated site; a `ScenarioError` if buildings or dates are stated, or two share a year."""
     found: dict[Split, tuple[int, ...]] = {}
     owner: dict[int, Split] = {}
     for split in SPLITS:
         if splits.own_buildings(split):
             raise ScenarioError(f"--{split}-buildings: {name} has one building; leave the option out")
-        years = list(default[split]) if not splits.ranges(split) else []
+        years = list(GENERATED_YEARS[split]) if not splits.ranges(split) else []
         for text in splits.ranges(split):
             first, last = numbers(split, text, f"numbers of years of {name}, such as 1, 4 or 8-10")
             if last - first >= MOST_YEARS or len(years) + last - first >= MOST_YEARS:

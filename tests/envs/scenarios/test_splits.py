@@ -5,7 +5,7 @@ import pytest
 from common.errors import ScenarioError
 from envs.scenarios.splits import DEFAULT, Splits, numbers, years_of
 
-YEARS = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}
+YEARS = {"train": (1, 4, 5), "validation": (2,), "test": (3, 6, 7)}  # of the default
 
 
 def test_a_range_has_both_ends() -> None:
@@ -31,8 +31,8 @@ def test_what_is_no_range_is_refused(text: str, message: str) -> None:
 
 
 def test_years_that_are_not_stated_are_the_default() -> None:
-    assert years_of(DEFAULT, YEARS, "iquitos") == YEARS
-    assert years_of(Splits(train=("8-10", "12")), YEARS, "iquitos") == {**YEARS, "train": (8, 9, 10, 12)}
+    assert years_of(DEFAULT, "iquitos") == YEARS
+    assert years_of(Splits(train=("8-10", "12")), "iquitos") == {**YEARS, "train": (8, 9, 10, 12)}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_years_that_are_not_stated_are_the_default() -> None:
 )
 def test_years_that_cannot_be_are_refused(splits: Splits, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        years_of(splits, YEARS, "iquitos")
+        years_of(splits, "iquitos")
 
 
 def test_buildings_of_training_hold_for_all_splits_that_state_none() -> None:
