@@ -121,21 +121,23 @@ class _Conversion:
         names = (entry.get(key) for entry in entries if isinstance(entry, dict))
         yield from dict.fromkeys(name for name in names if isinstance(name, str))
 
+    def _changing(self, key: str, entries: Iterable[Any], needed: tuple[str, ...] = ()) -> Iterator[tuple[str, Cells]]:
+        """The files that entries name by a key, as far as they have the columns; each is written anew if it was changed."""
+        for name in self._named(key, entries):
+            if cells := self._cells(name, needed):
+                yield name, cells
+                if cells.changed:
+                    cells.write(cells.file)
+
     def _older_names(self, schema_name: str) -> Iterator[Found]:
         yield from rename_observations(schema_name, self._schema, self._buildings)
         for kind in NEEDED:
-            for name in self._named(kind, self._buildings.values()):
-                if cells := self._cells(name, ()):
-                    yield from rename_columns(name, cells)
-                    if cells.changed:
-                        cells.write(cells.file)
+            for name, cells in self._changing(kind, self._buildings.values()):
+                yield from rename_columns(name, cells)
 
     def _series(self) -> None:
         """Hours of 0: beside 24, which is then midnight, they are 24; without it, all hours count from 0."""
-        for name in self._named("energy_simulation", self._buildings.values()):
-            cells = self._cells(name, ("hour",))
-            if cells is None:
-                continue
+        for name, cells in self._changing("energy_simulation", self._buildings.values(), ("hour",)):
             hour = cells.numbers("hour")
             zero = hour == 0.0
             if not zero.any():
@@ -148,19 +150,15 @@ class _Conversion:
                 done = "now 1 to 24, each one more"
                 self.found.append(Found(name, "hour", lines, "hours count from 0, and CityLearn's from 1", done))
                 cells.put("hour", ~np.isnan(hour), hour[~np.isnan(hour)] + 1)
-            cells.write(self._new(name))
 
     def _chargers(self) -> None:
         files = list(self._named("energy_simulation", self._buildings.values()))
         first = self._cells(files[0], tuple(NEEDED["energy_simulation"])) if files else None
         groups = [building.get("chargers") for building in self._buildings.values()]
         chargers = [entry for group in groups if isinstance(group, dict) for entry in group.values()]
-        for name in self._named("charger_simulation", chargers):
-            cells = self._cells(name, CHARGER)
-            if first and cells:
+        for _, cells in self._changing("charger_simulation", chargers, CHARGER):
+            if first:
                 self.found += repair(cells, len(first.frame), self._options.arrival_soc, self._options.small_soc)
-                if cells.changed:
-                    cells.write(self._new(name))
 
     def _machines(self, schema_name: str) -> Iterator[Found]:
         """Leave washing machines out, or make deferrable appliances of them."""
