@@ -86,7 +86,9 @@ _MOST_LETTERS = 8  # of a currency, which stands in headings
 _PRICE = Limit(0, 1e9, "a price for each kW and month, not below zero", null=False)
 _CHARGE = Record(
     {
-        "peak_hours": Each(Limit(0, 23, "hours of the day", whole=True, null=False), "hours of the day from 0 to 23", list),
+        "peak_hours": Each(
+            Limit(0, 23, "hours of the day", whole=True, null=False), "hours of the day from 0 to 23", list, least=1
+        ),
         "peak_price": _PRICE,
         "off_peak_excess_price": _PRICE,
     },
@@ -114,10 +116,7 @@ def tariff_faults(schema_path: Path) -> list[str]:
         content = read_object(path)
     except ScenarioError as error:
         return [f"{error}; {_FORM}"]
-    faults = [str(fault) for fault in _SHAPE.faults(content, ())]
-    if not faults and not content.get("demand_charge", {}).get("peak_hours", [0]):
-        faults = ["demand_charge.peak_hours is empty; name hours of the day from 0 to 23"]
-    return [f"{path}: {fault}; {_FORM}" for fault in faults]
+    return [f"{path}: {fault}; {_FORM}" for fault in _SHAPE.faults(content, ())]
 
 
 class MonthPeaks:
