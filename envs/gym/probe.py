@@ -21,6 +21,7 @@ from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 
 from common.errors import UserError
+from common.json_values import described
 from common.texts import raised
 from envs.gym.episodes import MOST_STEPS, as_number, check_endless, check_finite
 from envs.gym.source import REFUSED, EnvError, Source, first_line
@@ -72,7 +73,7 @@ def probe(source: Source) -> Probe:
         content = json.loads(told.read_text(encoding="utf-8"))
     if "error" in content:
         raise EnvError(content["error"])
-    return Probe(**{**content, "findings": tuple(content["findings"]), "reported": tuple(content["reported"])})
+    return described(Probe, content, "what was found")
 
 
 def main(name: str, config: str, told: str) -> None:
