@@ -15,10 +15,10 @@ from common.errors import ScenarioError
 from common.paths import is_share
 from common.texts import printable
 from envs.scenarios.schema_shape import REWARDS, USES
+from envs.scenarios.series_files import NEEDED
 from envs.scenarios.shapes import is_left_out
 from envs.scenarios.tariff import FILE_NAME
 
-SERIES = ("energy_simulation", "weather", "carbon_intensity", "pricing")
 THERMAL = tuple(f"{use}_{device}" for device in ("device", "storage") for use in USES)
 DEVICES = (*THERMAL, "electrical_storage", "pv")
 
@@ -95,7 +95,7 @@ def named_files(schema: Mapping[str, Any]) -> Iterator[NamedFile]:
 
 
 def _in_building(place: str, building: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from _texts(place, building, SERIES)
+    yield from _texts(place, building, tuple(NEEDED))
     for own, entry in _entries(building, "chargers", f"{place}."):
         yield from _texts(own, entry, ("charger_simulation",))
     for own, entry in _entries(building, "deferrable_appliances", f"{place}."):
