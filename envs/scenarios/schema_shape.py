@@ -24,6 +24,7 @@ from envs.scenarios.shapes import (
     Shape,
     choice,
     dotted_class,
+    is_number,
     remedy,
     text,
 )  # fmt: skip
@@ -381,8 +382,7 @@ def _is_date(value: Any) -> bool:
 
 
 def _divides_an_hour(value: Any) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 1 <= value <= 3600 and 3600 % value == 0
+    return is_number(value) and 1 <= value <= 3600 and 3600 % value == 0
 
 
 def steps_per_hour(schema: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from common.texts import counted
 from envs.scenarios.csv_file import read_table
 from envs.scenarios.schema_shape import ABSOLUTE_MODES, AHEAD, CONVERT, FIRST, LAST, USES, steps_per_hour
-from envs.scenarios.shapes import Faults, Limit, included, is_left_out, shortened
+from envs.scenarios.shapes import Faults, Limit, included, is_left_out, is_number, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,7 @@ class _Series:
         value = self.frame[column].iloc[row]
         if not isinstance(value, list | dict | np.ndarray) and pd.isna(value):
             return "missing"
-        if isinstance(value, np.number) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        if isinstance(value, np.number) or is_number(value):
             return f"{value:.10g}"
         return f"'{shortened(str(value))}'"
 

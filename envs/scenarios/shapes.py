@@ -151,7 +151,7 @@ class Limit(Shape):
 
     def _faults(self, value: Any, place: Place) -> Iterator[Fault]:
         # A row that is written as 5.0 is none for CityLearn.
-        number = isinstance(value, int if self.whole else int | float) and not isinstance(value, bool)
+        number = is_number(value) and (isinstance(value, int) or not self.whole)
         if not number or not math.isfinite(_float(value)) or not self.holds(_float(value)):
             yield Fault(place, f"is {_missing(value)}; it has to be {self.words} ({self.why})", form=not number)
 
@@ -305,11 +305,12 @@ def _one_of(choices: Collection[str]) -> str:
 
 
 def _is_pair(entry: Any) -> bool:
-    return isinstance(entry, list) and len(entry) == 2 and all(isinstance(n, int | float) and _is_number(n) for n in entry)
+    return isinstance(entry, list) and len(entry) == 2 and all(is_number(n) and math.isfinite(_float(n)) for n in entry)
 
 
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and math.isfinite(_float(value))
+def is_number(value: Any) -> bool:
+    """Whether a value of a JSON file is a number; true is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _float(value: Any) -> float:
