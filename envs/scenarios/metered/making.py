@@ -178,24 +178,22 @@ def _tables(options: SiteOptions, clock: Clock) -> tuple[dict[str, pd.DataFrame]
                 raise ScenarioError(
                     f"{given} has {len(hours.values.columns)} columns of numbers; --{name} takes a file with one"
                 )
-    common = _common(tables, clock)
-    lines += _left_out(tables, common, clock)
+    shared = _shared(tables)
+    common = _whole_days(shared, clock)
+    lines += _left_out(tables, len(shared) - len(common), common, clock)
     currency = units["price"].partition("/")[0].strip()
     return {name: table.loc[common] for name, table in tables.items()}, currency if is_currency(currency) else "", lines
 
 
-def _left_out(tables: dict[str, pd.DataFrame], common: pd.DatetimeIndex, clock: Clock) -> Iterator[str]:
+def _left_out(tables: dict[str, pd.DataFrame], ends: int, common: pd.DatetimeIndex, clock: Clock) -> Iterator[str]:
     """How much of the load is left out, as another file does not cover it, and how little of a year there is."""
-    load = pd.DatetimeIndex(tables["load"].index)
+    load = tables["load"].index
     for name, table in tables.items():
         own = clock.local(pd.DatetimeIndex(table.index))
-        if missing := len(load.difference(pd.DatetimeIndex(table.index))):
+        if missing := len(load.difference(table.index)):
             days = f"{own[0]:%Y-%m-%d} to {own[-1]:%Y-%m-%d}"
             yield f"--{name} has {days}: {missing:,} of {len(load):,} hours of the load are left out"
-    shared = load
-    for table in tables.values():
-        shared = shared.intersection(pd.DatetimeIndex(table.index))
-    if ends := len(shared) - len(common):
+    if ends:
         yield f"{counted(ends, 'hour')} at the ends left out, as they are no whole day from midnight to midnight"
     if len(common) < LEAST_HOURS:
         count = clock.local(common).normalize().nunique()
@@ -216,13 +214,18 @@ def _computed_pv(options: SiteOptions, load: pd.DataFrame) -> tuple[pd.DataFrame
     return pd.DataFrame({name: size * per_kw for name, size in sizes.items()}, index=load.index), line
 
 
-def _common(tables: dict[str, pd.DataFrame], clock: Clock) -> pd.DatetimeIndex:
-    """The hours that all tables have, from a midnight on; whole days."""
-    hours = pd.DatetimeIndex(tables["load"].index)
+def _shared(tables: dict[str, pd.DataFrame]) -> pd.DatetimeIndex:
+    """The hours that all tables have."""
+    hours = tables["load"].index
     for name, table in tables.items():
-        hours = pd.DatetimeIndex(hours.intersection(pd.DatetimeIndex(table.index)))
+        hours = hours.intersection(table.index)
         if hours.empty:
             raise ScenarioError(f"--{name} has no hour that the files before it have; do they cover the same days?")
+    return pd.DatetimeIndex(hours)
+
+
+def _whole_days(hours: pd.DatetimeIndex, clock: Clock) -> pd.DatetimeIndex:
+    """Those from a midnight on that make whole days."""
     hours = hours[np.cumsum(clock.local(hours).hour == 0) > 0]
     # The days on which clocks change have 23 hours and 25.
     hours = hours[: 1 + max(np.flatnonzero(clock.local(hours).hour == 23), default=-1)]
@@ -343,8 +346,10 @@ def _write_site(
     schema = {**_schema(buildings, series, len(clock) - 1), "start_date": f"{clock[0]:%Y-%m-%d}"}
     is_summer = np.array([bool(instant.dst()) for instant in clock], int)
     # CityLearn counts the hours of a day from 1 to 24.
-    own = {"month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1}
-    own |= {"daylight_savings_status": is_summer, "indoor_dry_bulb_temperature": 20.0}
+    own = {
+        "month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1,
+        "daylight_savings_status": is_summer, "indoor_dry_bulb_temperature": 20.0,
+    }  # fmt: skip
     entries.write_site(folder, schema, buildings, series, own)
 
 

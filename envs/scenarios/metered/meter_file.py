@@ -324,10 +324,9 @@ def _counted(path: Path, values: pd.DataFrame) -> pd.DataFrame:
 
 def _by_the_hour(values: pd.DataFrame, step: pd.Timedelta, adds_up: bool) -> pd.DataFrame:
     """Whole hours from the first to the last; NaN for an hour of which a part is missing."""
-    by_hour = values.groupby(pd.DatetimeIndex(values.index).floor("h"))
+    by_hour = values.resample("h")
     hours = by_hour.sum() if adds_up else by_hour.mean()
-    hours = hours.where(by_hour.count() == HOUR // step)
-    return hours.reindex(pd.date_range(hours.index[0], hours.index[-1], freq="h"))
+    return hours.where(by_hour.count() == HOUR // step)
 
 
 def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> tuple[pd.DataFrame, str]:
