@@ -56,92 +56,89 @@ def root_of(path: Path, schema: Mapping[str, Any]) -> Path:
     return path.parent / configured if isinstance(configured, str) else path.parent
 
 
+# Places in a schema. A star stands for each name there.
+_CLASSES_OF_BUILDING = {  # and what the class is for
+    "type": "building",
+    **{f"{name}.type": name for name in ("dynamics", "occupant", *DEVICES)},
+    "power_outage.stochastic_power_outage_model.type": "power_outage",
+    "chargers.*.type": "charger",
+    "deferrable_appliances.*.type": "appliance",
+    "escalators.*.type": "escalator",
+}
+_FILES_OF_BUILDING = (
+    *NEEDED, "chargers.*.charger_simulation", "deferrable_appliances.*.cycle_profiles_file",
+    "deferrable_appliances.*.flexibility_schedule_file", "escalators.*.simulation", "dynamics.attributes.filename",
+    "occupant.parameters_filename", "occupant.attributes.setpoint_increase_model_filename",
+    "occupant.attributes.setpoint_decrease_model_filename",
+)  # fmt: skip
+
+
+def _at(entry: Any, places: str, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value that stands at some places of an entry, which need not be there or of the right form, with its own place."""
+    if not places:
+        yield before, entry
+    elif isinstance(entry, Mapping):
+        first, _, inner = places.partition(".")
+        for name in entry if first == "*" else entry.keys() & {first}:
+            yield from _at(entry[name], inner, f"{before}.{name}" if before else name)
+
+
 def named_classes(schema: Mapping[str, Any]) -> Iterator[NamedClass]:
     """Classes that CityLearn imports when it builds an environment, other than that of the reward."""
-    for place, building in _entries(schema, "buildings"):
-        yield from _kind(place, "building", building)
-        for name in ("dynamics", "occupant", *DEVICES):
-            yield from _kind(f"{place}.{name}", name, building.get(name))
-        outage = building.get("power_outage")
-        model = outage.get("stochastic_power_outage_model") if isinstance(outage, Mapping) else None
-        yield from _kind(f"{place}.power_outage.stochastic_power_outage_model", "power_outage", model)
-        for group, role in (("chargers", "charger"), ("deferrable_appliances", "appliance"), ("escalators", "escalator")):
-            for own, entry in _entries(building, group, f"{place}."):
-                yield from _kind(own, role, entry)
-    for place, vehicle in _entries(schema, "electric_vehicles_def"):
-        yield from _kind(place, "vehicle", vehicle)
+    for place, building in _at(schema, "buildings.*"):
+        for places, role in _CLASSES_OF_BUILDING.items():
+            yield from _classes(building, places, role, place)
+    yield from _classes(schema, "electric_vehicles_def.*.type", "vehicle")
 
 
 def reward_classes(schema: Mapping[str, Any]) -> Iterator[NamedClass]:
     """Classes of the schema's reward: one for all buildings, or one for each."""
-    entry = schema.get("reward_function")
-    kind = entry.get("type") if isinstance(entry, Mapping) else None
-    if isinstance(kind, Mapping):
-        yield from (NamedClass(f"reward_function.type.{name}", "reward", value) for name, value in kind.items())
-    else:
-        yield from _kind("reward_function", "reward", entry)
+    one_each = any(isinstance(kind, Mapping) for _, kind in _at(schema, "reward_function.type"))
+    yield from _classes(schema, "reward_function.type.*" if one_each else "reward_function.type", "reward")
+
+
+def _classes(entry: Any, places: str, role: str, before: str = "") -> Iterator[NamedClass]:
+    yield from (NamedClass(place, role, name) for place, name in _at(entry, places, before) if name is not None)
 
 
 def named_files(schema: Mapping[str, Any]) -> Iterator[NamedFile]:
     """Files that CityLearn may open when it builds an environment."""
     is_dynamic = schema.get("topology_mode") not in (None, "", "static")
-    for place, building in _entries(schema, "buildings"):
-        opened = is_dynamic or not is_left_out(building)
-        yield from (NamedFile(at, name, opened) for at, name in _in_building(place, building))
+    for before, building in _at(schema, "buildings.*"):
+        for place, name in _in_building(before, building):
+            yield NamedFile(place, name, is_dynamic or not is_left_out(building))
     for section, key in (("robustness", "events_file"), ("demand_response", "requests_file")):
-        entry = schema.get(section)
-        if isinstance(entry, Mapping) and isinstance(entry.get(key), str):
-            yield NamedFile(f"{section}.{key}", entry[key], is_on(entry.get("enabled")), at_home=True)
+        for place, name in _texts(schema, f"{section}.{key}"):
+            yield NamedFile(place, name, is_on(schema[section].get("enabled")), at_home=True)
 
 
-def _in_building(place: str, building: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from _texts(place, building, tuple(NEEDED))
-    for own, entry in _entries(building, "chargers", f"{place}."):
-        yield from _texts(own, entry, ("charger_simulation",))
-    for own, entry in _entries(building, "deferrable_appliances", f"{place}."):
-        yield from _texts(own, entry, ("cycle_profiles_file", "flexibility_schedule_file"))
-    for own, entry in _entries(building, "escalators", f"{place}."):
-        yield from _texts(own, entry, ("simulation" if entry.get("simulation") else "simulation_file",))
-    models = ("setpoint_increase_model_filename", "setpoint_decrease_model_filename")
-    for name, own_keys, keys in (("dynamics", (), ("filename",)), ("occupant", ("parameters_filename",), models)):
-        device = building.get(name)
-        if isinstance(device, Mapping):
-            yield from _texts(f"{place}.{name}", device, own_keys)
-            yield from _texts(f"{place}.{name}.attributes", device.get("attributes"), keys)
-    pv = building.get("pv")
-    if isinstance(pv, Mapping) and is_on(pv.get("autosize")):
-        yield from _texts(f"{place}.pv.autosize_attributes", pv.get("autosize_attributes"), ("epw_filepath",))
+def _in_building(before: str, building: Any) -> Iterator[tuple[str, str]]:
+    for places in _FILES_OF_BUILDING:
+        yield from _texts(building, places, before)
+    for place, escalator in _at(building, "escalators.*", before):
+        if isinstance(escalator, Mapping) and not escalator.get("simulation"):
+            yield from _texts(escalator, "simulation_file", place)
+    if any(is_on(value) for _, value in _at(building, "pv.autosize")):
+        yield from _texts(building, "pv.autosize_attributes.epw_filepath", before)
+
+
+def _texts(entry: Any, places: str, before: str = "") -> Iterator[tuple[str, str]]:
+    yield from ((place, name) for place, name in _at(entry, places, before) if isinstance(name, str) and name)
 
 
 def autosized(schema: Mapping[str, Any], device: str) -> list[str]:
     """Places of the devices of a kind, `pv` or `electrical_storage`, that CityLearn sizes itself, in included buildings."""
     return [
         f"{place}.{device}"
-        for place, building in _entries(schema, "buildings")
-        if not is_left_out(building) and isinstance(building.get(device), Mapping)
-        if is_on(building[device].get("autosize"))
+        for place, building in _at(schema, "buildings.*")
+        for _, value in _at(building, f"{device}.autosize")
+        if is_on(value) and not is_left_out(building)
     ]
 
 
 def is_on(value: Any) -> bool:
     """Whether CityLearn takes a value for true."""
     return value.strip().lower() in ("true", "1", "yes", "on") if isinstance(value, str) else value in (True, 1)
-
-
-def _entries(of: Mapping[str, Any], key: str, prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    group = of.get(key)
-    if isinstance(group, Mapping):
-        yield from ((f"{prefix}{key}.{name}", entry) for name, entry in group.items() if isinstance(entry, Mapping))
-
-
-def _kind(place: str, role: str, entry: Any) -> Iterator[NamedClass]:
-    if isinstance(entry, Mapping) and entry.get("type") is not None:
-        yield NamedClass(f"{place}.type", role, entry["type"])
-
-
-def _texts(place: str, entry: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    if isinstance(entry, Mapping):
-        yield from ((f"{place}.{key}", entry[key]) for key in keys if isinstance(entry.get(key), str) and entry[key])
 
 
 OPTION = "--trust-scenario"
