@@ -50,16 +50,17 @@ def _convert(options: ConversionOptions) -> None:
     from envs.objective.reward import check_reward
     from envs.scenarios.conversion.converting import SCHEMA, convert
     from envs.scenarios.scenario import scenario
+    from envs.scenarios.trust import OPTION
 
-    lines = convert(options)
+    lines, schema = convert(options), str(options.to / SCHEMA)
     print(*(lines or ["nothing to repair"]), sep="\n")
-    print(f"written: {options.to / SCHEMA}")
-    words = ["--algo", "ppo", "--scenario", str(options.to / SCHEMA)]
+    print(f"written: {schema}")
+    words = ["--algo", "ppo", "--scenario", schema]
     try:
-        site = scenario(words[-1])
+        site = scenario(schema)
     except UserError:
-        words.append("--trust-scenario")
-        site = scenario(words[3], trusted=True)
+        words.append(OPTION)
+        site = scenario(schema, trusted=True)
     try:
         check_reward(site, "improvement")
     except UserError:

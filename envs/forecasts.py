@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numba import njit
@@ -57,22 +57,15 @@ def steps_of_day(hour: np.ndarray, per_hour: int) -> np.ndarray:
     return np.asarray(hour * per_hour + (np.arange(len(hour)) - begins) % per_hour)
 
 
-def same_hour_before(row: np.ndarray | int, ahead: np.ndarray, day: int = DAY) -> np.ndarray:
+def same_hour_before(row: np.ndarray | int, ahead: np.ndarray | int, day: int) -> np.ndarray:
     """The latest known row with the time of the day of a row that lies ahead; negative before the year's first."""
     return np.asarray(row + ahead - day * -(-ahead // day))
-
-
-def next_rows(row: int, steps: int, rows: int, day: int = DAY) -> np.ndarray:
-    """Rows of the next steps, the present one first, shape (steps,). Steps after a year's last are as a day before."""
-    ahead = row + np.arange(steps)
-    beyond = np.maximum(ahead - (rows - 1), 0)
-    return np.asarray(ahead - day * -(-beyond // day))
 
 
 WEEK_DAYS = 7
 
 
-def mean_of_days(values: np.ndarray, days: int, day: int = DAY) -> np.ndarray:
+def mean_of_days(values: np.ndarray, days: int, day: int) -> np.ndarray:
     """Mean of each step and the same of up to `days - 1` days before it, shape (..., rows); NaN where none is known."""
     known = np.isfinite(values)
     total, count = np.zeros(values.shape), np.zeros(values.shape)
@@ -89,7 +82,7 @@ def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
-def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int = DAY) -> np.ndarray:
+def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int) -> np.ndarray:
     """Mean of each step of the day, (buildings, day), of steps and values of years; of all others for one without values."""
     slots, values = np.concatenate([slot for slot, _ in years]), np.concatenate([own for _, own in years], axis=1)
     profile = np.stack([values[:, slots == slot].mean(axis=1) if (slots == slot).any() else np.full(len(values), np.nan)
@@ -164,7 +157,7 @@ class Past:
 
     def usual(self, building: np.ndarray, row: np.ndarray, ahead: int) -> np.ndarray:
         """Mean of the last seven days at the time ahead, else of the last day, else of the train split; shape (samples,)."""
-        before = same_hour_before(row, np.full(len(row), ahead), self.series.day)
+        before = same_hour_before(row, ahead, self.series.day)
         daily = np.where(before >= 0, self.daily[building, np.maximum(before, 0)], np.nan)
         found = np.where(np.isnan(daily), self.last_day[building, row], daily)
         return np.where(np.isnan(found), 1.0, found)
@@ -294,7 +287,7 @@ def _predict(
 
 
 Method = Literal["yesterday", "seven-days", "learned", "exact"]
-METHODS: tuple[Method, ...] = ("yesterday", "seven-days", "learned", "exact")
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True)
@@ -339,7 +332,7 @@ class SiteForecast:
         """
         series, values = self._series, self._series.values[kind]
         if self.foresees:
-            return values[:, np.maximum(next_rows(row, steps, series.rows, series.day), 0)]
+            return values[:, np.maximum(self.calendar_rows(row, steps), 0)]
         if kind in self._learned:
             table = self._learned[kind]
             if steps - 1 > table.shape[2]:
@@ -362,5 +355,10 @@ class SiteForecast:
         return self.ahead("charging", row, steps) * self._statistics.arriving[:, slot, np.arange(steps)]
 
     def calendar_rows(self, row: int, steps: int) -> np.ndarray:
-        """Rows with the calendar and the tariff of the next steps, as these are known; shape (steps,)."""
-        return next_rows(row, steps, self._series.rows, self._series.day)
+        """Rows with the calendar and the tariff of the next steps, the present one first, as these are known; shape (steps,).
+
+        Steps after a year's last are as a day before.
+        """
+        ahead, day = row + np.arange(steps), self._series.day
+        beyond = np.maximum(ahead - (self._series.rows - 1), 0)
+        return np.asarray(ahead - day * -(-beyond // day))

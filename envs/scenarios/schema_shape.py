@@ -45,7 +45,6 @@ _POWER_WHY = "10 GW is more than any site has; the unit is kW"
 _CHARGER_WHY = "100 MW is more than any charger has; the unit is kW"
 _POWER = Limit(0, 1e7, _POWER_WHY, above=True)
 _POWER_OR_NONE = Limit(0, 1e7, _POWER_WHY)
-_CHARGER_POWER_OR_NONE = Limit(0, 1e5, _CHARGER_WHY)
 _SHARE = Limit(0, 1, "a share")
 _EFFICIENCY = Limit(0, 1, "more than 1 would make energy", above=True)
 _FACTOR = Limit(0, 1000, "a factor of the size", above=True)
@@ -86,7 +85,7 @@ CLASSES: dict[str, Record] = {
     "Charger": Record(
         {
             "max_charging_power": Limit(0, 1e5, _CHARGER_WHY, above=True),
-            "min_charging_power max_discharging_power min_discharging_power": _CHARGER_POWER_OR_NONE,
+            "min_charging_power max_discharging_power min_discharging_power": Limit(0, 1e5, _CHARGER_WHY),
             "efficiency": _EFFICIENCY,
             "charge_efficiency_curve discharge_efficiency_curve": Curve(_EFFICIENCY, least=1),
             "phase_connection": text(),

@@ -46,10 +46,9 @@ class Faults:
     @property
     def lines(self) -> list[str]:
         """All faults."""
-        alike = {fault: ", ".join(file.name for file in files[1:]) for fault, files in self._files.items()}
         of_files = (
-            printable(f"{self._files[fault][0]}, {fault}" + (f"; likewise in {others}" if others else ""))
-            for fault, others in alike.items()
+            printable(f"{first}, {fault}" + (f"; likewise in {', '.join(file.name for file in others)}" if others else ""))
+            for fault, (first, *others) in self._files.items()
         )
         return [*self._lines, *of_files]
 

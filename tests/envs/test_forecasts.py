@@ -28,14 +28,14 @@ from envs.forecasts import (
 
 def test_the_latest_known_row_with_the_same_hour_of_the_day() -> None:
     ahead = np.arange(60)
-    found = same_hour_before(100, ahead)
+    found = same_hour_before(100, ahead, 24)
     assert (found <= 100).all()
     assert (found > 100 - 24).all()
     np.testing.assert_array_equal(found % 24, (100 + ahead) % 24)
 
 
 def test_before_the_first_day_there_is_none() -> None:
-    assert same_hour_before(3, np.array([0, 1, 21])).tolist() == [3, -20, 0]
+    assert same_hour_before(3, np.array([0, 1, 21]), 24).tolist() == [3, -20, 0]
 
 
 HOUR = np.arange(240) % 24
@@ -74,13 +74,13 @@ def test_before_the_first_day_the_profile_of_the_train_split_stands_in() -> None
 def test_what_is_not_known_is_left_out_of_means() -> None:
     values = VALUES.copy()
     values[:, 100] = np.nan
-    found = mean_of_days(values, 2)
+    found = mean_of_days(values, 2, 24)
     np.testing.assert_array_equal(found[:, 124], values[:, 124])
-    assert np.isnan(mean_of_days(values, 1)[:, 100]).all()
+    assert np.isnan(mean_of_days(values, 1, 24)[:, 100]).all()
 
 
 def test_a_profile_has_a_value_for_every_hour() -> None:
-    found = mean_profile([(np.array([0, 0, 1]), np.array([[1.0, 3.0, 7.0]]))])
+    found = mean_profile([(np.array([0, 0, 1]), np.array([[1.0, 3.0, 7.0]]))], 24)
     assert found[0, :2].tolist() == [2.0, 7.0]
     assert found[0, 2:].tolist() == pytest.approx([4.5] * 22)
 
