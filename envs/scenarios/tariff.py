@@ -36,9 +36,9 @@ class DemandCharge:
     peak_price: float  # per kWh of a step and month
     off_peak_excess_price: float  # per kWh of a step and month
 
-    def month(self, peak_kw: float, off_peak_kw: float) -> float:
-        """Charge of a month with highest imports of `peak_kw` in peak hours and `off_peak_kw` outside."""
-        return self.peak_price * peak_kw + self.off_peak_excess_price * max(0.0, off_peak_kw - peak_kw)
+    def month(self, peak_kw: np.ndarray | float, off_peak_kw: np.ndarray | float) -> np.ndarray:
+        """Charge of a month with highest imports of `peak_kw` in peak hours and `off_peak_kw` outside, each of any shape."""
+        return np.asarray(self.peak_price * peak_kw + self.off_peak_excess_price * np.maximum(0.0, off_peak_kw - peak_kw))
 
     @classmethod
     def of(cls, schema_path: Path) -> DemandCharge | None:
@@ -141,7 +141,7 @@ class MonthPeaks:
             self.peak_kw = max(self.peak_kw, import_kw)
         else:
             self.off_peak_kw = max(self.off_peak_kw, import_kw)
-        return self._tariff.month(self.peak_kw, self.off_peak_kw) - before
+        return float(self._tariff.month(self.peak_kw, self.off_peak_kw) - before)
 
 
 def month_shares(month: np.ndarray, start: int, hours: int) -> np.ndarray:
@@ -168,6 +168,5 @@ def demand_costs(
     for own in np.split(np.arange(len(costs)), np.flatnonzero(np.diff(month[part])) + 1):
         peak = np.maximum.accumulate(np.where(is_peak[own], drawn[own], 0.0))
         off_peak = np.maximum.accumulate(np.where(is_peak[own], 0.0, drawn[own]))
-        charge = tariff.peak_price * peak + tariff.off_peak_excess_price * np.maximum(0.0, off_peak - peak)
-        costs[own] = np.diff(charge, prepend=0.0)
+        costs[own] = np.diff(tariff.month(peak, off_peak), prepend=0.0)
     return costs * month_shares(month, start, len(import_kw))
