@@ -12,7 +12,6 @@ from common.paths import user_path
 from common.texts import whole_number
 from common.units import DAY, WEEK
 from envs.scenarios.iquitos import SITES
-from envs.scenarios.iquitos.site import Site
 from envs.scenarios.scenario import scenario
 
 WEEK_START = 34 * WEEK  # a week in late August, when the sky is clearest
@@ -49,13 +48,6 @@ def _year_of(text: str) -> int:
     return year
 
 
-def _site(name: str) -> Site:
-    site = scenario(name).site
-    if site is None:
-        raise ScenarioError(f"--scenario {name} has its own data; a preview draws {' or '.join(SITES)}")
-    return site
-
-
 def _folder(to: str) -> Path:
     folder = user_path(to)
     try:
@@ -66,7 +58,9 @@ def _folder(to: str) -> Path:
 
 
 def _draw(name: str, year: int, to: str) -> None:
-    site = _site(name)
+    site = scenario(name).site
+    if site is None:
+        raise ScenarioError(f"--scenario {name} has its own data; a preview draws {' or '.join(SITES)}")
     folder = _folder(to)
     from envs.scenarios.iquitos.series import ac_power, calendar, mall_load, sessions, weather
 
