@@ -1,6 +1,5 @@
 """Series of a generated year: hours, load, weather, PV and charging sessions, each from a random stream of its own."""
 
-import csv
 import math
 import zlib
 from dataclasses import dataclass
@@ -66,8 +65,8 @@ def by_day(daily: np.ndarray) -> np.ndarray:
 
 def table(name: str) -> np.ndarray:
     """Table `tables/NAME.csv` without its header and its column of hours, shape (24, columns)."""
-    text = resources.files("envs.scenarios.iquitos").joinpath("tables", f"{name}.csv").read_text(encoding="utf-8")
-    return np.array([[float(cell) for cell in row[1:]] for row in list(csv.reader(text.splitlines()))[1:]])
+    with resources.files("envs.scenarios.iquitos").joinpath("tables", f"{name}.csv").open(encoding="utf-8") as file:
+        return np.loadtxt(file, delimiter=",", skiprows=1)[:, 1:]
 
 
 LOAD_SIGMA = 0.072  # coefficient of variation of a day's energy around its month and day type
