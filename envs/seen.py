@@ -18,7 +18,7 @@ PLANNED_BATTERY, PLANNED_SOC = "planned_battery", "planned_soc"  # energy of thi
 PLANNED_TANK, PLANNED_TANK_SOC = "planned_{}_storage", "planned_{}_soc"
 TANK_ACTION = "_storage"  # end of the name of an action of a tank, after its use
 PLANNED_DEVICE = "planned_{}"  # action in this hour, within [-1, 1]; by its name
-SITE_ENERGIES = frozenset({"planned_net"})  # of the whole site
+PLANNED_NET = "planned_net"  # energy of this hour, of the whole site
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Seen:
     @property
     def common(self) -> tuple[str, ...]:
         """Kinds of what is seen of the site as a whole."""
-        return () if self.plan == "none" else ("planned_net",)
+        return () if self.plan == "none" else (PLANNED_NET,)
 
     def names(self, buildings: int, actions: Sequence[str] = ()) -> tuple[str, ...]:
         """Names of the further observations of so many buildings: those of the first, of the second, ..., of the site."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from envs.district import COMMON, District, is_energy
 from envs.observation import DAY_PEAK_NAME, PEAK_NAMES, PERIODS
-from envs.seen import SITE_ENERGIES
+from envs.seen import PLANNED_NET
 
 HOURS, HAS = "battery_hours", "has "  # kinds of what never changes of a building; the first in tens of hours
 CHARGER = "charger "  # kind of a charger's action, with its number in the building
@@ -147,7 +147,7 @@ def unit(site: District, kind: str, building: int) -> float:
     """What values of a kind are divided by: the size of the building or of the site for energies and peaks, else 1."""
     power = site.buildings.power_kw
     if building == COMMON:
-        return sum(power) if kind in (*PEAK_NAMES, DAY_PEAK_NAME, *SITE_ENERGIES) else 1.0
+        return sum(power) if kind in (*PEAK_NAMES, DAY_PEAK_NAME, PLANNED_NET) else 1.0
     return power[building] if is_energy(kind) else 1.0
 
 
