@@ -28,7 +28,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}  # without repetitions, in order
-        self._files: dict[str, list[Path]] = {}  # files that have a fault, by what is wrong
+        self._files: dict[str, dict[Path, None]] = {}  # files that have a fault, likewise, by what is wrong
 
     def __len__(self) -> int:
         return len(self._lines) + sum(map(len, self._files.values()))
@@ -39,9 +39,7 @@ class Faults:
 
     def add_in(self, file: Path, fault: str) -> None:
         """Add a fault of a file; those that are word by word the same in several files become one line."""
-        files = self._files.setdefault(printable(fault), [])
-        if file not in files:
-            files.append(file)
+        self._files.setdefault(printable(fault), {})[file] = None
 
     @property
     def lines(self) -> list[str]:
@@ -348,11 +346,9 @@ def read_object(path: Path) -> dict[str, Any]:
         raise ScenarioError(f"{path} cannot be read: {error.strerror}; name a JSON file that you may read") from error
     except RecursionError as error:
         raise ScenarioError(_too_deep(path)) from error
-    except ValueError as error:  # wrong encodings too
-        if isinstance(error, ScenarioError):
-            raise
-        if isinstance(error, UnicodeDecodeError):
-            raise ScenarioError(f"{path} is not in UTF-8; save it in that encoding") from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path} is not in UTF-8; save it in that encoding") from error
+    except ValueError as error:
         what = "is empty" if not path.stat().st_size else f"is not JSON: {printable(str(error))}"
         raise ScenarioError(f"{path} {what}; correct it") from error
     if not isinstance(content, dict):
@@ -372,7 +368,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{shown(text).strip(chr(39))} is no finite number")
+        raise ValueError(f"{shortened(text)} is no finite number")
     return value
 
 
