@@ -7,7 +7,7 @@ from typing import Any
 
 from envs.scenarios.conversion.cells import Cells, Found
 from envs.scenarios.schema_shape import DELTA, SET_POINT, todays_name
-from envs.scenarios.series_files import NEEDED, OPTIONAL
+from envs.scenarios.series_files import SERIES
 
 _TITLE = re.compile(r"(?:(?P<hours>\d+h) (?:prediction )?)?(?P<name>.+?)(?:\s*[\[(][^\[(]*[\])])?")  # such as `6h Load [kWh]`
 _COOLING, _HEATING = (f"indoor_dry_bulb_temperature_{side}_set_point" for side in ("cooling", "heating"))
@@ -19,7 +19,6 @@ _TITLES = {
     "relative_humidity": "outdoor_relative_humidity", "diffuse_solar_radiation": "diffuse_solar_irradiance",
     "direct_solar_radiation": "direct_solar_irradiance", "kg_co2/kwh": "carbon_intensity",
 }  # fmt: skip
-_KNOWN = {*OPTIONAL, *(name for columns in NEEDED.values() for name in columns)}
 
 
 def column(title: str) -> str:
@@ -35,7 +34,7 @@ def column(title: str) -> str:
     if name == SET_POINT:  # which becomes two columns
         return name
     name = todays_name(f"{name}_predicted_{match['hours']}" if match["hours"] else name)
-    return name if name in _KNOWN else title
+    return name if name in SERIES else title
 
 
 def rename_columns(name: str, cells: Cells) -> list[Found]:
