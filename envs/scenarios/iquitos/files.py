@@ -12,7 +12,7 @@ from envs.scenarios.iquitos import site as parameters
 from envs.scenarios.iquitos.series import Calendar, Weather, ac_power, calendar, mall_load, sessions, weather
 from envs.scenarios.iquitos.site import Site
 from envs.scenarios.schema_shape import AHEAD
-from envs.scenarios.tariff import DemandCharge, write_tariff
+from envs.scenarios.tariff import write_tariff
 
 BATTERY = (1700.0, 400.0)  # kWh, kW
 OBSERVATIONS = (
@@ -43,12 +43,7 @@ def write_year(site: Site, year: int, folder: Path) -> None:
     # CityLearn counts the hours of a day from 1 to 24.
     own = {"month": cal.month + 1, "hour": cal.hour + 1, "day_type": cal.weekday + 1, "indoor_dry_bulb_temperature": 24.0}
     entries.write_site(folder, schema, [mall], series, own)
-    demand_charge = DemandCharge(
-        peak_hours=parameters.PEAK_HOURS,
-        peak_price=parameters.DEMAND_PRICE_PEAK,
-        off_peak_excess_price=parameters.DEMAND_PRICE_OFF_PEAK_EXCESS,
-    )
-    write_tariff(folder, parameters.CURRENCY, demand_charge)
+    write_tariff(folder, parameters.CURRENCY, parameters.DEMAND_CHARGE)
 
 
 def _weather_columns(sky: Weather) -> dict[str, np.ndarray]:

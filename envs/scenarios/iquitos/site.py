@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from common.units import DAY, YEAR
+from envs.scenarios.tariff import DemandCharge
 
 # Part of the cache key: raise it when a change of the code changes the files of a year.
 FORMAT_VERSION = 2
@@ -21,8 +22,11 @@ CURRENCY = "PEN"
 PEAK_HOURS = (18, 19, 20, 21, 22)  # hours of the day that the tariff counts as peak
 ENERGY_PRICE_PEAK = 0.45  # PEN/kWh
 ENERGY_PRICE_OFF_PEAK = 0.28  # PEN/kWh
-DEMAND_PRICE_PEAK = 48.5  # PEN per kW and month, highest import in peak hours
-DEMAND_PRICE_OFF_PEAK_EXCESS = 22.8  # PEN per kW and month, by which the import outside exceeds it
+DEMAND_CHARGE = DemandCharge(
+    PEAK_HOURS,
+    peak_price=48.5,  # PEN per kW and month, highest import in peak hours
+    off_peak_excess_price=22.8,  # PEN per kW and month, by which the import outside exceeds it
+)
 CARBON_INTENSITY = 0.4521  # kg CO2/kWh: a diesel grid, the same at every hour
 
 CLOSING_HOUR = 23  # sockets are empty from here on
