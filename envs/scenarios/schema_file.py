@@ -64,14 +64,13 @@ def active_actions(path: Path) -> list[str]:
 def rooted(path: Path) -> dict[str, Any]:
     """Content of a `schema.json` with the absolute folder of its series, which CityLearn reads wherever it runs."""
     schema = read_schema(path)
-    folder = path.absolute().parent
-    configured = schema.get("root_directory")
+    root = root_of(path.absolute(), schema)
     # CityLearn needs the length of a step.
     seconds = schema.get("seconds_per_time_step") or 3600
     return {
         **schema,
         "seconds_per_time_step": seconds,
-        "root_directory": str(folder if configured is None else (folder / configured).resolve()),
+        "root_directory": str(root if schema.get("root_directory") is None else root.resolve()),
     }
 
 
