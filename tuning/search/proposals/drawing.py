@@ -149,10 +149,9 @@ class Drawing:
         """A point around what is known to work or of the whole space; None where the sampler draws."""
         if SAMPLERS[self.settings.sampler].draws_alone:
             return None
-        if self.learned:
-            learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, *numbers)))
-            if learned is not None:
-                return learned
+        learned = self._transfer.draw(seen, np.random.default_rng(stream(Stream.TRANSFER, self.settings.seed, *numbers)))
+        if learned is not None:
+            return learned
         random = np.random.default_rng(stream(Stream.PRIOR, self.settings.seed, *numbers))
         return propose(numbers[0], startup, seen, [self._point(start) for start in self.starts], self.distributions, random)
 

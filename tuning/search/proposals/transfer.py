@@ -4,7 +4,7 @@ Scores of two sites do not compare, so only ranks within each experiment count. 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,11 @@ class Source:
     ranks: Sequence[float]  # of each among them, from 1 for the best; equal ones share a rank
 
     @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        """Places of the trials, the best first."""
+        return np.argsort(np.array(self.ranks), kind="stable")
+
+    @cached_property
     def standings(self) -> Array:
         """Ranks as normal scores: 0 in the middle, the best highest."""
         return np.asarray(ndtri(1.0 - (np.array(self.ranks) - 0.5) / len(self.ranks)))
@@ -43,15 +48,13 @@ class Source:
     @cached_property
     def modelled(self) -> NDArray[np.int64]:
         """Places of the trials that the model knows: all, or of many an even part of the ranks."""
-        order = np.argsort(np.array(self.ranks), kind="stable")
-        spread = np.linspace(0, len(order) - 1, min(len(order), MODEL_TRIALS)).round().astype(np.int64)
-        return np.sort(order[spread])
+        spread = np.linspace(0, len(self.ranks) - 1, min(len(self.ranks), MODEL_TRIALS)).round().astype(np.int64)
+        return np.sort(self._order[spread])
 
     @cached_property
     def best(self) -> Sequence[Point]:
         """The good part of the points, the best first."""
-        order = np.argsort(np.array(self.ranks), kind="stable")
-        return [self.points[int(row)] for row in order[: max(1, round(GOOD_PART * len(order)))]]
+        return [self.points[int(row)] for row in self._order[: max(1, round(GOOD_PART * len(self.ranks)))]]
 
 
 @dataclass(frozen=True)
@@ -99,25 +102,21 @@ class Transfer:
         """Standings that a source lets expect of points: of its Gaussian process."""
         if not points:
             return np.zeros(0)
-        rows, data = self._known[number]
-        known, whole = len(rows), np.concatenate([rows, encode(points, self.distributions)])
-        mean, _ = CurveModel(whole, data, self._fitted[number]).predict(np.arange(known, len(whole)), np.zeros(len(points)))
+        model = self._models[number]
+        known, whole = len(model.points), np.concatenate([model.points, encode(points, self.distributions)])
+        mean, _ = replace(model, points=whole).predict(np.arange(known, len(whole)), np.zeros(len(points)))
         return mean
 
     @cached_property
-    def _known(self) -> list[tuple[Array, Evaluations]]:
-        """What the Gaussian process of each source knows: its trials as vectors, and their standings."""
-        known = []
+    def _models(self) -> list[CurveModel]:
+        """The Gaussian process of each source, which knows its trials as vectors, and their standings."""
+        models = []
         for source in self.sources:
             places = source.modelled
             rows = encode([source.points[place] for place in places], self.distributions)
-            known.append((rows, Evaluations(np.arange(len(places)), np.zeros(len(places)), source.standings[places])))
-        return known
-
-    @cached_property
-    def _fitted(self) -> list[Array]:
-        """Logarithms of the hyperparameters of each source's Gaussian process."""
-        return [CurveModel.fitted(rows, data, FIT_TRIALS).logs for rows, data in self._known]
+            data = Evaluations(np.arange(len(places)), np.zeros(len(places)), source.standings[places])
+            models.append(CurveModel.fitted(rows, data, FIT_TRIALS))
+        return models
 
 
 def believed(expected: Array, ratings: Array) -> float:
