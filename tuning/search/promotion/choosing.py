@@ -54,10 +54,10 @@ class Choosing:
 
     def of_search(self, drawn: FrozenTrial | None, running: Set[int]) -> FrozenTrial | None:
         """The trial of the search that takes the slot: a frozen one, or the one that was drawn; None for none."""
-        if self.thawing:
-            number = self.thawing.choose(drawn, self._search_steps_left(running))
-        else:
-            number = next(iter(self._frozen()), None)
+        if self.thawing is None:
+            waiting = (trial for trial in self.memory.trials() if trial.state is TrialState.WAITING)
+            return next((trial for trial in waiting if Key.CONFIRMS not in trial.user_attrs), drawn)
+        number = self.thawing.choose(drawn, self._search_steps_left(running))
         return drawn if number is None else self.memory.trial(number)
 
     def of_confirmation(self, running: Set[int]) -> FrozenTrial | None:
@@ -79,10 +79,6 @@ class Choosing:
         if self.thawing is None:
             return True
         return number == self.thawing.choose(drawn, self._search_steps_left(others), as_frozen=number)
-
-    def _frozen(self) -> list[int]:
-        waiting = (trial for trial in self.memory.trials() if trial.state is TrialState.WAITING)
-        return [trial.number for trial in waiting if Key.CONFIRMS not in trial.user_attrs]
 
     def _search_steps_left(self, running: Set[int]) -> float:
         return self.last_part.search_steps_left(running) if self.last_part else self.ledger.steps_left(running)
