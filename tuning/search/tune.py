@@ -303,7 +303,7 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
                 write_yardsticks(experiment, files.written, console)
                 write_week(experiment, files.written, console)
 
-        if reason := search(experiment, opened.plan, console, files, at_end, opened.asked.clear):
+        if reason := search(experiment, opened.plan, console, files, at_end, opened.asked):
             raise SearchStoppedError(reason, experiment.place, opened.again)
         return load(experiment.paths.folder)
 

@@ -34,12 +34,12 @@ class Search:
         self.reopens = True  # trials that had ended, as asked; False where it ends before
 
     def __call__(
-        self, experiment: Experiment, plan: Any, console: Console, files: Any, at_end: Any, reopened: Any
+        self, experiment: Experiment, plan: Any, console: Console, files: Any, at_end: Any, asked: set[str]
     ) -> str | None:
         assert experiment.paths.owner.exists(), "the experiment is not locked"
         self.searched.append(experiment)
         if self.reopens:
-            reopened()
+            asked.clear()
         reason = self.then(experiment)
         if reason is None:
             at_end()

@@ -66,13 +66,12 @@ def search(
     console: Console,
     files: SearchFiles | None = None,
     at_end: Callable[[], None] = lambda: None,
-    on_reopened: Callable[[], None] = lambda: None,
+    asked: set[str] | None = None,
 ) -> str | None:
     """Start Ray, prepare the scenario, and run trials until the experiment has as many as its settings say.
 
     Ray on this machine is started again when its processes are lost, and the search goes on. `at_end` is called once the
-    experiment has its trials, as long as Ray is there; `on_reopened` once trials that had ended are reopened, as asked. It
-    returns what `run_trials` does.
+    experiment has its trials, as long as Ray is there. See `run_trials` for what is `asked`, and for what is returned.
 
     Raises:
         UsageError: if trials have nothing to learn, or do not fit into this machine's memory.
@@ -83,12 +82,6 @@ def search(
     address, losses = cluster_address(experiment.settings.address), Losses()  # of Ray's last node, without a step between them
     # A cluster, and a Ray that this process had already, belong to the user.
     is_own = not address and not is_ray_running()
-
-    def reopened() -> None:
-        nonlocal experiment
-        # Not once more where Ray is started again.
-        experiment = replace(experiment, settings=replace(experiment.settings, extend=False, retry_failed=False))
-        on_reopened()
 
     while True:
         try:
@@ -107,7 +100,7 @@ def search(
                 planner = plan_resources(experiment.settings, console, look)
                 refuse_nothing_to_learn(plan, planner)
                 refuse_what_cannot_fit(plan, planner)
-                reason = run_trials(experiment, plan, planner, console, run_trial, look, files, reopened)
+                reason = run_trials(experiment, plan, planner, console, run_trial, look, files, asked)
                 if reason is None:
                     with as_lost_node():
                         at_end()
@@ -127,22 +120,23 @@ def run_trials(
     trainable: Callable[[dict[str, Any]], None],
     look: Look | None = None,
     files: SearchFiles | None = None,
-    on_reopened: Callable[[], None] = lambda: None,
+    asked: set[str] | None = None,
 ) -> str | None:
     """Let Tune run the trials that the study proposes. Ray is running.
 
-    With a `look` at the cards of nodes it follows a cluster of which nodes come and go.
+    With a `look` at the cards of nodes it follows a cluster of which nodes come and go. Of `REOPENING` it does what is `asked`,
+    and takes it from that set: it is not to be done again where Ray is started again.
 
     Returns why the search stopped before the experiment had its trials; None if it did not. Raises a KeyboardInterrupt if a
     signal stopped it, a NodeLostError if Ray has no node left.
     """
-    files = files or SearchFiles()
+    files, asked = files or SearchFiles(), asked or set()
     parts = Parts.of(experiment, plan, planner, console, files)
-    if experiment.settings.extend:
+    if "extend" in asked:
         _extend(parts, experiment, console)
-    if experiment.settings.retry_failed:
+    if "retry_failed" in asked:
         say(console, f"failed trials that begin anew: {_numbers(parts.record.retry())}")
-    on_reopened()
+    asked.clear()
     if line := _used_up(parts, experiment.settings):
         say(console, line)
     search, control = parts.search(), parts.control

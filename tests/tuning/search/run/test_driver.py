@@ -284,12 +284,12 @@ def test_trials_that_had_ended_are_reopened_once_also_where_ray_is_started_again
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment = completed(create(Settings(env="CartPole-v1", name="e", dir=str(tmp_path))), (1.0, {}))
-    asked = list[bool]()
+    asked, told = {"extend"}, list[bool]()
 
-    def runs(given: Experiment, *others: Any) -> None:
-        asked.append(given.settings.extend)
-        others[-1]()
-        if len(asked) == 1:
+    def runs(*given: Any) -> None:
+        told.append("extend" in given[-1])
+        given[-1].clear()
+        if len(told) == 1:
             raise NodeLostError
 
     for name in ("plan_resources", "refuse_nothing_to_learn", "refuse_what_cannot_fit"):
@@ -297,7 +297,6 @@ def test_trials_that_had_ended_are_reopened_once_also_where_ray_is_started_again
     monkeypatch.setattr(driver, "ray_session", lambda *_: nullcontext())
     monkeypatch.setattr(driver, "is_ray_running", lambda: False)
     monkeypatch.setattr(driver, "run_trials", runs)
-    asking = replace(experiment, settings=replace(experiment.settings, extend=True))
     plain = Plan(algorithm("ppo").space, {}, ())
-    driver.search(asking, plain, Console(quiet=True))
-    assert asked == [True, False]
+    driver.search(experiment, plain, Console(quiet=True), asked=asked)
+    assert told == [True, False]
