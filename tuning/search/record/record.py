@@ -8,7 +8,7 @@ search; it changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -168,10 +168,8 @@ class Record:
                 if self.rows.has(proposal.number):
                     self.rows.update(proposal.number, state="frozen")
 
-    def extend(self, checkpoint_steps: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    def extend(self, has_checkpoint: Callable[[int], bool]) -> tuple[list[int], list[int]]:
         """Reopen complete trials for a larger budget.
-
-        `checkpoint_steps` are those of the newest checkpoint of each trial that has one.
 
         Returns:
             Numbers of the trials that continue, and of those that cannot because they have no checkpoint any more.
@@ -183,7 +181,7 @@ class Record:
             and not {Key.SAME_AS, Key.CONFIRMS} & trial.user_attrs.keys()
             and Standing.of(trial).budget < self._steps
         ]
-        continued = [number for number in short if checkpoint_steps.get(number)]
+        continued = [number for number in short if has_checkpoint(number)]
         if continued:
             self.study.reopen(continued)
             for number in continued:

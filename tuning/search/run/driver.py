@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -52,7 +52,7 @@ from tuning.search.run.search import Search
 from tuning.search.run.time_left import Work
 from tuning.search.run.watches import BudgetWatch, ClusterWatch, StartWatch, StorageWatch
 from tuning.storage.search_files import SearchFiles
-from tuning.trial.checkpoint import Checkpoints
+from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
 from tuning.trial.records import TrialRecords
 from tuning.trial.trainable import run_trial
 
@@ -184,7 +184,7 @@ def _used_up(parts: Parts, settings: Settings) -> str:
 def _extend(parts: Parts, experiment: Experiment, console: Console) -> None:
     if parts.ledger.is_spent():
         raise UsageError("--extend: the budget of this experiment is spent, so no trial can go on; give a larger --budget too")
-    continued, without_checkpoint = parts.record.extend(parts.checkpoint_steps)
+    continued, without_checkpoint = parts.record.extend(lambda number: parts.checkpoints(number).steps > 0)
     say(console, f"complete trials that continue to {experiment.settings.steps:,} steps, by number: {_numbers(continued)}")
     if without_checkpoint:
         numbers = _numbers(without_checkpoint)
@@ -222,13 +222,10 @@ class Parts:
         """Rows of the trials before this run."""
         return load(self.experiment.paths.folder).trials
 
-    @property
-    def checkpoint_steps(self) -> Mapping[int, int]:
-        """Steps of the newest checkpoint of each trial that has one."""
-        stored, paths = self.files.checkpoints, self.experiment.paths
-        numbers = range(len(self.record.study.trials()))
-        newest = {n: stored(n).steps if stored else Checkpoints(paths.checkpoints(n)).steps for n in numbers}
-        return {number: steps for number, steps in newest.items() if steps}
+    def checkpoints(self, number: int) -> KeptCheckpoints:
+        """The checkpoints of a trial, wherever they are."""
+        stored = self.files.checkpoints
+        return stored(number) if stored else Checkpoints(self.experiment.paths.checkpoints(number))
 
     @cached_property
     def placement(self) -> Placement:
@@ -301,7 +298,6 @@ class Parts:
     def control(self) -> RunControl:
         """Stops the run."""
         experiment, before, study = self.experiment, self.before, self.record.study
-        frozen = before.loc[before["state"] == "frozen", "trial"].tolist()
         ended = before[~before["state"].isin(["running", "frozen"])]
         searched = ended[ended["state"].isin(["complete", "pruned"]) & ended["confirms"].isna()]
         best = ranked(searched[ratings(searched).notna()])["trial"].tolist()[:1]
@@ -309,10 +305,8 @@ class Parts:
         def spared() -> list[int]:
             return front_of_search(study.trials()) if experiment.settings.aim.second else best
 
-        retention = Retention(
-            experiment.paths, experiment.settings.kept_trials, final_scores(ended), frozen, spared, self.files.checkpoints
-        )  # fmt: skip
-        retention.enforce()
+        retention = Retention(self.checkpoints, experiment.settings.kept_trials, final_scores(ended), spared)
+        retention.enforce(before.loc[before["state"] == "frozen", "trial"].tolist())
         is_sound = before["state"].isin(["complete", "frozen", "pruned", "oom"]).any()
         return RunControl(experiment.paths, retention, self.progress, sound=bool(is_sound))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
 from common.texts import raised
 from tuning.experiment.folder import ExperimentPaths
 from tuning.runtime.processes import on_stop_signals
-from tuning.trial.checkpoint import Checkpoints, KeptCheckpoints
+from tuning.trial.checkpoint import KeptCheckpoints
 
 ALIKE = 3  # first failures at the same line of code that stop a search: a bug, not a bad assignment
 
@@ -151,26 +151,20 @@ class Retention:
     It does so at `enforce`, and when a trial has ended or is frozen. The second newest is for a kill while one is written.
 
     Args:
-        paths: of the experiment.
+        checkpoints: gives those of a trial by its number.
         kept: number of trials that keep their checkpoints, see `Settings.kept_trials`.
         scores: of the trials that ended before, by number; None or NaN for those without one.
-        frozen: numbers of the trials that were frozen before.
         spared: gives numbers of trials that keep theirs beside the best, such as those on the front of two objectives.
-        checkpoints: those of a trial by its number; by default those in the experiment's folder.
     """
 
     def __init__(
         self,
-        paths: ExperimentPaths,
+        checkpoints: Callable[[int], KeptCheckpoints],
         kept: float,
         scores: Mapping[int, float | None],
-        frozen: Collection[int] = (),
         spared: Callable[[], Collection[int]] = tuple,
-        checkpoints: Callable[[int], KeptCheckpoints] | None = None,
     ) -> None:
-        self._kept, self._spared = kept, spared
-        self._checkpoints = checkpoints or (lambda number: Checkpoints(paths.checkpoints(number)))
-        self._scores, self._frozen = dict(scores), tuple(frozen)
+        self._checkpoints, self._kept, self._scores, self._spared = checkpoints, kept, dict(scores), spared
         self._removed: set[int] = set()  # numbers of the trials that have none any more
 
     def on_ended(self, number: int, score: float | None) -> None:
@@ -188,9 +182,9 @@ class Retention:
         """Remove the older checkpoints of a trial that was frozen: it goes on from its newest."""
         self._checkpoints(number).keep_one()
 
-    def enforce(self) -> None:
-        """Remove the checkpoints that are not kept."""
-        for number in self._frozen:
+    def enforce(self, frozen: Iterable[int] = ()) -> None:
+        """Remove the checkpoints that are not kept of trials that ended before, and of those that were `frozen`."""
+        for number in frozen:
             self.on_frozen(number)
         self._remove()
 

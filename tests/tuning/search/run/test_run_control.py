@@ -4,6 +4,7 @@ import math
 import signal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +21,13 @@ def listener() -> Control:
     return Control()
 
 
+def keeping(paths: ExperimentPaths, kept: float, scores: dict[int, float | None], **given: Any) -> Retention:
+    return Retention(lambda number: Checkpoints(paths.checkpoints(number)), kept, scores, **given)
+
+
 def control(folder: Path, listener: Control, sound: bool = False) -> RunControl:
     paths = ExperimentPaths(folder)
-    run = RunControl(paths, Retention(paths, 0, {}), listener, sound)
+    run = RunControl(paths, keeping(paths, 0, {}), listener, sound)
     run.start()
     return run
 
@@ -33,7 +38,7 @@ def goes_on(folder: Path, run: RunControl) -> bool:
 
 def test_to_construct_one_writes_and_removes_nothing(tmp_path: Path, listener: Control) -> None:
     running = control(tmp_path, listener)
-    other = RunControl(ExperimentPaths(tmp_path), Retention(ExperimentPaths(tmp_path), 0, {}), listener, sound=False)
+    other = RunControl(ExperimentPaths(tmp_path), keeping(ExperimentPaths(tmp_path), 0, {}), listener, sound=False)
     assert goes_on(tmp_path, running)
     assert not goes_on(tmp_path, other)
     other.start()
@@ -163,7 +168,7 @@ def left(paths: ExperimentPaths, count: int) -> list[int]:
 
 def test_the_best_keep_theirs_in_any_order_of_their_ends(tmp_path: Path) -> None:
     paths = with_checkpoints(tmp_path, 6)
-    retention = Retention(paths, 2, {0: 0.5})
+    retention = keeping(paths, 2, {0: 0.5})
     for number, score, kept in ((1, 0.3, [0, 1]), (2, 0.4, [0, 2]), (3, None, [0, 2]), (4, 0.4, [0, 2])):
         retention.on_ended(number, score)
         # Trial 5 is still running.
@@ -174,7 +179,7 @@ def test_the_best_keep_theirs_in_any_order_of_their_ends(tmp_path: Path) -> None
 @pytest.mark.parametrize(("kept", "expected"), [(0, []), (1, [1]), (math.inf, [0, 1])])
 def test_to_construct_it_removes_nothing_and_to_enforce_it_does(tmp_path: Path, kept: float, expected: list[int]) -> None:
     paths = with_checkpoints(tmp_path, 4)
-    retention = Retention(paths, kept, {0: 0.1, 1: 0.2, 2: math.nan, 3: None})
+    retention = keeping(paths, kept, {0: 0.1, 1: 0.2, 2: math.nan, 3: None})
     assert left(paths, 4) == [0, 1, 2, 3]
     retention.enforce()
     assert left(paths, 4) == expected
@@ -182,7 +187,7 @@ def test_to_construct_it_removes_nothing_and_to_enforce_it_does(tmp_path: Path, 
 
 def test_a_trial_that_ends_again_has_its_new_score(tmp_path: Path) -> None:
     paths = with_checkpoints(tmp_path, 2)
-    retention = Retention(paths, 1, {})
+    retention = keeping(paths, 1, {})
     retention.on_ended(0, 0.5)
     retention.on_ended(0, 0.1)
     retention.on_ended(1, 0.2)
@@ -196,13 +201,13 @@ def test_a_frozen_trial_keeps_its_newest_checkpoint_alone(tmp_path: Path, listen
         for steps in (100, 200):
             Checkpoints(paths.checkpoints(number)).save(trainer, TrialState(steps=steps))  # type: ignore[arg-type]
     # Trial 1 is frozen now, trial 2 was when a run was killed, and trial 0 runs.
-    retention = Retention(paths, 0, {}, [2])
+    retention = keeping(paths, 0, {})
     RunControl(paths, retention, listener, sound=False).on_frozen(1)
     assert listener.told == [("on_frozen", 1)]
     assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 2]
     retention.on_ended(3, None)
     assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 2]
-    retention.enforce()
+    retention.enforce([2])
     assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 1]
     assert Checkpoints(paths.checkpoints(2)).steps == 200
 
@@ -213,7 +218,7 @@ def test_of_equal_scores_the_earlier_trial_is_kept() -> None:
 
 def test_what_is_on_a_front_keeps_its_checkpoints_as_long_as_it_is_there(tmp_path: Path) -> None:
     paths, front = with_checkpoints(tmp_path, 3), [0]
-    retention = Retention(paths, 1, {}, spared=lambda: front)
+    retention = keeping(paths, 1, {}, spared=lambda: front)
     for number, score in enumerate((0.1, 0.3, 0.2)):
         retention.on_ended(number, score)
     assert left(paths, 3) == [0, 1]
