@@ -32,7 +32,7 @@ from tuning.experiment.settings import MOST_DIGITS
 from tuning.runtime.processes import DIED
 from tuning.search.record.journal import UNREADABLE, DamagedStudyError
 from tuning.search.record.study import StudyMemory, read_trials
-from tuning.search.record.trials import Key, OfTrials, Seen, Standing, last_rating, state_of
+from tuning.search.record.trials import Key, Seen, Standing, last_rating, state_of
 from tuning.trial.checkpoint_files import OF_AN_AIM
 from tuning.trial.evaluations import did_nothing, does_nothing, due_steps, kept_plan
 from tuning.trial.protocol import Proposal, Report
@@ -45,11 +45,7 @@ class Record:
     def __init__(self, study: StudyMemory, rows: TrialRecords, steps: int, evaluations: int) -> None:
         self.study, self.rows = study, rows
         self._steps, self._evaluations = steps, evaluations
-        self._aim, self._standing_of = rows.aim, OfTrials(Standing.of)
-
-    def standing(self, number: int) -> Standing:
-        """From where a trial goes on, and how often it was begun in vain."""
-        return self._standing_of(self.study.trial(number))
+        self._aim = rows.aim
 
     def begin(self, proposal: Proposal, columns: Mapping[str, object]) -> None:
         """A trial is handed out; the columns of its row say what it is granted."""
@@ -82,20 +78,20 @@ class Record:
 
     def _tell_evaluation(self, number: int) -> bool:
         """Tell the last evaluation of a running trial as an intermediate value; whether it was none yet."""
-        evaluated = self.standing(number).evaluated
+        evaluated = self.study.standing(number).evaluated
         return evaluated is not None and self.study.report(number, *evaluated)
 
     def _noticed(self, number: int) -> dict[str, str | None]:
         trial = self.study.trial(number)
         if not trial.intermediate_values:
             return {}
-        count, standing = len(trial.intermediate_values), self.standing(number)
+        count, standing = len(trial.intermediate_values), self.study.standing(number)
         return {"noticed": did_nothing(count) if standing.does_nothing else kept_plan(count) if standing.keeps_plan else None}
 
     def count(self, number: int, what: Literal["crashes", "out_of_memory"], error: str) -> Standing:
         """A trial crashed or ran out of memory once more, with this traceback or error."""
         self.study.stand(number, lambda before: replace(before, **{what: getattr(before, what) + 1}, error=error))
-        standing = self.standing(number)
+        standing = self.study.standing(number)
         self.rows.update(number, **{what: getattr(standing, what)}, error=error)
         return standing
 

@@ -94,9 +94,13 @@ class StudyMemory:
         self._adopt(number)
         return self.proposal(number)
 
+    def standing(self, number: int) -> Standing:
+        """From where a trial goes on, and how often it was begun in vain."""
+        return self._standing_of(self.trial(number))
+
     def stand(self, number: int, change: Callable[[Standing], Standing]) -> None:
         """Change what is kept of a running trial beside its evaluations. Nothing is written where it stays."""
-        before = self._standing_of(self.trial(number))
+        before = self.standing(number)
         if (after := change(before)) != before:
             self._running[number].set_user_attr(Key.STANDING, after.attribute())
 

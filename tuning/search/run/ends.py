@@ -82,7 +82,7 @@ class Ends:
 
     def _fail_or_try_again(self, number: int) -> None:
         """After the process of a trial ended by an error: hand the trial out again, or let it fail."""
-        trial, standing = self._trials[number], self._record.standing(number)
+        trial, standing = self._trials[number], self._record.study.standing(number)
         if not standing.error:
             trial.losses = trial.losses.another(standing.checkpoint)
         may_try = standing.crashes <= self._settings.retries if standing.error else not trial.losses.are_too_many
@@ -103,7 +103,7 @@ class Ends:
 
     def _try_again(self, number: int, reason: str) -> None:
         self._write(number, Event.TRIED_AGAIN)
-        steps = self._record.standing(number).checkpoint
+        steps = self._record.study.standing(number).checkpoint
         self._control.say(f"trial {number}: {reason}; it continues from {steps:,} steps")
 
     def _write(self, number: int, event: Event, error: str = "") -> None:

@@ -87,7 +87,7 @@ class Search:
             return None
         self.handed_out += 1
         self._trials.move(number, Event.HANDED_OUT)
-        trial, standing = self._trials[number], self._record.standing(number)
+        trial, standing = self._trials[number], self._record.study.standing(number)
         proposal, times = trial.proposal, standing.out_of_memory
         fallback = memory_saving(times)
         place = self._placement.place(number, proposal.hyperparameters, fallback, alone=times > 0)
@@ -104,7 +104,7 @@ class Search:
 
     def _wait(self, proposal: Proposal, is_thawed: bool = False) -> None:
         """Add a trial to those that wait. It may have run out of memory in an earlier run, beside others."""
-        alone = self._record.standing(proposal.number).out_of_memory > 0
+        alone = self._record.study.standing(proposal.number).out_of_memory > 0
         self._trials.wait(RunningTrial(proposal, is_alone=alone, is_thawed=is_thawed))
 
     def _next(self) -> int | None:
@@ -196,7 +196,7 @@ class Search:
 
     def _is_stopped(self, number: int, evaluation: int) -> bool:
         """Whether a trial is stopped for good: by the pruner, or as its policy does nothing."""
-        idle = self._record.standing(number).does_nothing
+        idle = self._record.study.standing(number).does_nothing
         given_up = bool(idle) and is_given_up(evaluation, self._settings.steps, self._settings.evaluations)
         return given_up or self._record.study.should_prune(number)
 

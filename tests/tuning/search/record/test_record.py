@@ -61,7 +61,7 @@ def test_what_a_trial_tells_is_in_the_results_the_study_and_its_row(experiment: 
     assert not record.take(0, told(200))
     assert record.take(0, told(260, 0.1))
     assert not record.take(0, replace(told(260, 0.1), reports=[]))  # as it goes on
-    assert record.standing(0).checkpoint == 260
+    assert record.study.standing(0).checkpoint == 260
     # An update passes the point at which an evaluation is due; the study knows it by that point.
     assert record.study.trial(0).intermediate_values == {250: 0.1}
     found = load(experiment.paths.folder)
@@ -81,7 +81,7 @@ def test_a_policy_that_only_follows_its_plan_is_noticed_until_it_does_something_
         report = told(due, score)
         columns = {**report.columns, "plan_score": alone}
         record.take(0, replace(report, evaluations=[{**row, "steps": due, "score": score}], columns=columns))
-        assert record.standing(0).keeps_plan is kept
+        assert record.study.standing(0).keeps_plan is kept
         noticed = record.rows.row(0)["noticed"]
         assert (noticed is not None and noticed.startswith("policy only follows its plan")) is bool(kept)
 
@@ -91,7 +91,7 @@ def test_a_trial_that_begins_again_from_an_earlier_checkpoint_stands_there(exper
     for steps in (200, 400):
         record.take(0, told(steps))
     record.take(0, Report(200, restored=True))
-    assert record.standing(0).checkpoint == 200
+    assert record.study.standing(0).checkpoint == 200
 
 
 def test_an_end_that_only_the_study_has_is_written_into_the_row(experiment: Experiment) -> None:
@@ -190,7 +190,7 @@ def test_failed_trials_begin_anew_unless_their_assignment_was_trained_since(expe
     # Also by a run that finds them so.
     for again in (record, mended(experiment)):
         assert [proposal.number for proposal in again.study.adopt_unfinished()] == [1, 3]
-        assert again.standing(1) == Standing(budget=1000)
+        assert again.study.standing(1) == Standing(budget=1000)
         assert again.study.trial(1).intermediate_values == {}
         row = again.rows.row(1)
         assert (row["state"], row["crashes"], row["steps"], row.get("score"), row.get("error")) == ("running", 0, 0, None, None)

@@ -127,7 +127,7 @@ def test_a_process_that_ended_itself_for_memory_ran_out_and_did_not_crash(experi
     marker.parent.mkdir(exist_ok=True)
     marker.write_text(str(3 * 2**30), encoding="utf-8")
     of.lose(0)
-    standing = of.record.standing(0)
+    standing = of.record.study.standing(0)
     assert (standing.out_of_memory, standing.crashes) == (1, 0)
     assert any("its process had 3.00 GiB" in line for line in of.control.lines)
     assert not marker.exists()

@@ -50,7 +50,7 @@ def test_a_trial_goes_on_once_what_is_known_of_it_is_where_it_belongs(experiment
             return replace(home, storage="memory://here", lease=7)
 
         def flush(self) -> None:
-            self.steps = (*self.steps, of.record.standing(0).checkpoint)
+            self.steps = (*self.steps, of.record.study.standing(0).checkpoint)
 
     files = Files()
     of = Searched(experiment, files=files)
