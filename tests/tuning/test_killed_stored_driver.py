@@ -22,7 +22,8 @@ from tests.tuning import test_killed_driver as local
 from tests.tuning.killed_search import compare
 from tuning.storage import lease
 from tuning.storage.journal_mirror import JournalMirror
-from tuning.storage.stored_experiment import create_stored, experiment_at, look_up, moved, run_files
+from tuning.storage.moving import move_to_storage
+from tuning.storage.stored_experiment import create_stored, experiment_at, look_up, run_files
 from tuning.storage.trial_files import PushedFiles
 
 pytestmark = local.pytestmark
@@ -142,7 +143,7 @@ def test_a_search_that_moves_from_a_folder_is_the_one_that_stays(tmp_path: Path,
         local.search(tmp_path / name, budget, 1, kill_at, order)
     renamed = (tmp_path / "killed").rename(tmp_path / "renamed")
     going = experiment_at(renamed, above.uri)
-    moved(going, going.settings.scenario, lambda experiment: None, lambda line: None)
+    move_to_storage(going, going.settings.scenario, lambda experiment: None, lambda line: None)
     assert search(above / renamed.name, tmp_path / "run", 1, math.inf, order)
     found = fetched(above / renamed.name, tmp_path / "fetched")
     local.check(found, budget)

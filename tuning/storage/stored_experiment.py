@@ -25,7 +25,7 @@ from tuning.experiment.reading import FOLDER as SITE
 from tuning.experiment.reading import site_files, with_found_site
 from tuning.experiment.settings import OF_A_RUN, Settings
 from tuning.storage.lease import PATIENCE, RUNS, Guarded, Lease, OvertakenError, has_ended
-from tuning.storage.moving import move_to_storage, refuse_other
+from tuning.storage.moving import refuse_other
 from tuning.storage.search_files import TRIALS, SearchFiles, StoredFiles
 
 _RUNS: dict[Path, Experiment] = {}  # by their folders, which results that this process was given may read yet
@@ -121,13 +121,6 @@ def _moving(experiment: Experiment, above: Location) -> Experiment:
     assert move
     # If it is not noted as over, it may all the same have gone on there since, with other settings.
     return there if move.is_over else replace(there, paths=experiment.paths, storage=None, moves_to=place)
-
-
-def moved(experiment: Experiment, scenario: str, check: Callable[[Experiment], None], say: Callable[[str], None]) -> Experiment:
-    """An experiment after it was moved to `moves_to`; see `tuning.storage.moving.move_to_storage`."""
-    assert experiment.moves_to
-    move_to_storage(experiment, scenario, check, say)
-    return look_up(experiment.moves_to)
 
 
 def copied_from(folder: Path) -> Location | None:

@@ -13,6 +13,7 @@ from common.storage.objects import Objects
 from tuning.experiment.folder import Experiment, ExperimentPaths, create, save
 from tuning.experiment.settings import Settings
 from tuning.storage import lease, stored_experiment
+from tuning.storage.moving import move_to_storage
 from tuning.storage.search_files import SearchFiles, StoredFiles
 from tuning.storage.stored_experiment import (
     checkpoint_sizes,
@@ -21,7 +22,6 @@ from tuning.storage.stored_experiment import (
     experiment_at,
     is_stored,
     look_up,
-    moved,
     publish,
     run_files,
     storage_of,
@@ -201,7 +201,8 @@ def test_a_local_experiment_moves_to_the_storage_that_the_user_names(above: Loca
     local.paths.folder.rename(folder)
     going = experiment_at(folder, above.uri)
     assert (going.moves_to, going.storage, going.place) == (above / "renamed", None, folder)
-    there = moved(going, "iquitos", lambda own: None, print)
+    move_to_storage(going, "iquitos", lambda own: None, print)
+    there = look_up(going.moves_to)
     assert (there.storage, there.settings.name, there.settings.dir) == (above / "renamed", "one", above.uri)
     with pytest.raises(UsageError, match=rf"has moved to {above}/renamed: continue it there, with --resume {above}/renamed"):
         experiment_at(folder)

@@ -32,13 +32,13 @@ from tuning.runtime.cluster import check_address, cluster_address, is_ray_runnin
 from tuning.search.proposals.learning import digest, learned_from, read_learned, text_of, whole_place
 from tuning.search.proposals.plan import SHARED, Plan, check_teacher, limits, plan, seen_by, space_differences
 from tuning.search.proposals.transfer import LearnedExperiment
+from tuning.storage.moving import move_to_storage
 from tuning.storage.stored_experiment import (
     begun_elsewhere,
     create_stored,
     experiment_at,
     is_stored,
     look_up,
-    moved,
     storage_of,
     withdraw,
 )
@@ -234,7 +234,8 @@ def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: Non
         if before.moves_to:
             from tuning.search.record.record import check_study
 
-            before = moved(before, settings.scenario, check_study, say)
+            move_to_storage(before, settings.scenario, check_study, say)
+            before = look_up(before.moves_to)
             settings = replace(settings, name=before.settings.name, dir=before.settings.dir)
         if before.comes_to:
             before = replace(before, paths=ExperimentPaths(before.comes_to), is_local=True, comes_to=None)
