@@ -99,7 +99,8 @@ class TrialRecords:
         self.leave(number)  # a copy is made anew
         for table in OF_A_REPORT:
             # A copy of a teacher is evaluated at 0 steps, before training, and again where training begins anew.
-            self._drop(table, number, steps or -1)
+            if drop_rows_after(self._folder, table, number, steps or -1):
+                self._written(rows_path(self._folder, table, number))
         row = self._row(number)
         if row and row.get("further_episodes") and row["kept_steps"] > steps:
             self.update(number, further_episodes=None)
@@ -244,10 +245,6 @@ class TrialRecords:
     def _add(self, table: str, number: int, rows: Sequence[Row]) -> None:
         measures = self._experiment.settings.task.columns if table == "evaluations" else None
         self._written(add_rows(self._folder, table, number, rows, measures))
-
-    def _drop(self, table: str, number: int, steps: int) -> None:
-        if drop_rows_after(self._folder, table, number, steps):
-            self._written(rows_path(self._folder, table, number))
 
 
 @cache
