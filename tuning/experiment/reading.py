@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from common.errors import UsageError
+from common.errors import ScenarioError, UsageError
 from common.uris import is_uri, uri_of
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME
@@ -94,7 +94,6 @@ def with_found_site(experiment: Experiment, uri: str) -> Experiment:
 
 def _has_its_data(experiment: Experiment) -> bool:
     """Whether the files under the path of a site have the data that the experiment was begun with, as far as it is known."""
-    from common.errors import ScenarioError
     from envs.scenarios.scenario import scenario
 
     settings, begun = experiment.settings, experiment.compatibility.get("scenario")

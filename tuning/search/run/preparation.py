@@ -19,9 +19,10 @@ from envs.task import SiteTask
 from envs.yardsticks.lessons import has_part, lesson_part, lesson_windows, parts_of, prepare_teacher
 from tuning.cli.console import busy, say
 from tuning.experiment.settings import Settings
-from tuning.memory.machine import Look
+from tuning.memory.machine import Look, machine
 from tuning.memory.placement import Placement
-from tuning.memory.planner import Planner
+from tuning.memory.planner import Calibration, Planner
+from tuning.memory.prediction import sizes_of
 from tuning.runtime.jobs import Job, run_jobs
 from tuning.search.proposals.plan import Plan, limits
 
@@ -99,10 +100,6 @@ def _run(made: str, jobs: Sequence[Job], console: Console) -> None:
 
 def plan_resources(settings: Settings, console: Console, look: Look) -> Planner:
     """Predictions and limits of memory for trials on the running Ray; prints a line if they learn without a card."""
-    from tuning.memory.machine import machine
-    from tuning.memory.planner import Calibration
-    from tuning.memory.prediction import sizes_of
-
     kinds, line = machine(settings.gpu_memory, look, tell=partial(say, console), device=settings.device)
     if line:
         say(console, line)
