@@ -258,7 +258,7 @@ class Aim:
         """All that a policy has to meet on the site of these rows, in words."""
         return " and ".join([*(own.shown for own in self.requirements), *(own.text for own in self._services(rows))])
 
-    def _required(self, rows: Sequence[Row]) -> tuple[Requirement, ...]:
+    def _required(self, rows: Years) -> tuple[Requirement, ...]:
         known = measures()
         kept = (Requirement(known[own.measure.name], own.sign, own.bound(rows)) for own in self._services(rows))
         return (*self.requirements, *kept)
@@ -314,7 +314,7 @@ class Aim:
         value = -rating if self.objective.better == "less" else rating
         return self.objective.shown(value) if self.is_score else f"{self.objective.name} {self.objective.shown(value)}"
 
-    def missed(self, rows: Sequence[Row]) -> list[str]:
+    def missed(self, rows: Years) -> list[str]:
         """Requirements that a policy misses, each with its value and that of the uncontrolled site."""
         lines = []
         for own in self._required(rows):

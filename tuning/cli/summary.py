@@ -70,7 +70,7 @@ def print_summary(
             say(console, f"Aim:  {aim.shown}")
         if teacher != "none":
             say(console, f"Teacher: {teacher}; {_copied(results, best)}")
-        if not last.empty and (missed := aim.missed(_rows(last))):
+        if not last.empty and (missed := aim.missed(last)):
             say(console, f"no trial meets the requirements; trial {best['trial']} is nearest and misses {'; '.join(missed)}")
         _print_hyperparameters(best, console)
         if last.empty:
@@ -136,10 +136,6 @@ def _print_hyperparameters(trial: pd.Series, console: Console) -> None:
     given = {str(name).removeprefix(GIVEN): value for name, value in trial.items() if str(name).startswith(GIVEN)}
     values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
     console.print(Padding(values, (0, 2)), highlight=False, markup=False)
-
-
-def _rows(evaluations: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in evaluations.to_dict("records")]
 
 
 def _copied(results: Results, best: pd.Series) -> str:
