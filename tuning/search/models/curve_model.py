@@ -91,7 +91,7 @@ class CurveModel:
     """A posterior over the curves of all points."""
 
     points: Array  # of shape (trials, columns), see `tuning.search.models.curve_model`
-    data: Evaluations  # evaluations that it knows
+    data: Evaluations  # evaluations that it knows, at least one
     logs: Array  # natural logarithms of the hyperparameters: of the columns' lengths, then `_EXPECTED` in its order
 
     @classmethod
@@ -110,8 +110,7 @@ class CurveModel:
     def with_points(self, points: Array) -> CurveModel:
         """The same with more points, which have no evaluations; nothing is solved again."""
         extended = CurveModel(np.vstack([self.points, points]), self.data, self.logs)
-        if len(self.data):
-            extended.__dict__["_solved"] = self._solved
+        extended.__dict__["_solved"] = self._solved
         return extended
 
     def predict_after(self, trial: int, log_steps: Array, ratings: Array, at: float) -> tuple[float, float]:
@@ -121,12 +120,8 @@ class CurveModel:
         """
         logs = np.append(log_steps, at)
         rows = np.full(len(logs), trial, dtype=np.int64)
-        covariance, mean = self._kernel.between(rows, logs, rows, logs), np.zeros(len(logs))
-        if len(self.data):
-            factor, weights = self._solved
-            cross = self._kernel.between(self.data.trial, self.data.log_steps, rows, logs)
-            half = solve_triangular(factor, cross, lower=True, check_finite=False)
-            covariance, mean = covariance - half.T @ half, cross.T @ weights
+        mean, half = self._posterior(rows, logs)
+        covariance = self._kernel.between(rows, logs, rows, logs) - half.T @ half
         new = covariance[:-1, :-1] + (self._kernel.noise + _JITTER) * np.eye(len(log_steps))
         gain = np.linalg.solve(new, covariance[:-1, -1])
         variance = covariance[-1, -1] - gain @ covariance[:-1, -1]
@@ -134,14 +129,15 @@ class CurveModel:
 
     def predict(self, trial: Integers, log_steps: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of noiseless scaled ratings."""
-        prior = self._kernel.variance()
-        if not len(self.data):
-            return np.zeros(len(trial)), np.full(len(trial), math.sqrt(prior))
+        mean, half = self._posterior(trial, log_steps)
+        variance = self._kernel.variance() - np.einsum("ij,ij->j", half, half)
+        return mean, np.sqrt(np.maximum(variance, _JITTER))
+
+    def _posterior(self, trial: Integers, log_steps: Array) -> tuple[Array, Array]:
+        """Mean of scaled ratings, and the half of what the evaluations take of their covariance."""
         factor, weights = self._solved
         cross = self._kernel.between(self.data.trial, self.data.log_steps, trial, log_steps)
-        half = solve_triangular(factor, cross, lower=True, check_finite=False)
-        variance = prior - np.einsum("ij,ij->j", half, half)
-        return cross.T @ weights, np.sqrt(np.maximum(variance, _JITTER))
+        return cross.T @ weights, solve_triangular(factor, cross, lower=True, check_finite=False)
 
     @property
     def noise(self) -> float:

@@ -98,13 +98,6 @@ def test_thinning_keeps_every_trial_and_its_last_evaluation() -> None:
     assert len(thinned(data, 2)) == 6  # never none of a trial
 
 
-def test_without_data_the_prediction_is_the_prior() -> None:
-    none = Evaluations(np.array([], dtype=np.int64), np.array([]), np.array([]))
-    mean, deviation = CurveModel.fitted(np.zeros((2, 1)), none, 10).predict(np.array([0, 1]), STEPS[:2])
-    assert mean.tolist() == [0.0, 0.0]
-    assert np.all(deviation > 1.0)
-
-
 def test_later_evaluations_of_a_trial_give_the_posterior_that_all_together_give() -> None:
     rng = np.random.default_rng(3)
     points = rng.random((6, 2))
