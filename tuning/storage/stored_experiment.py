@@ -75,10 +75,11 @@ def experiment_at(given: str | Path, storage: str = "") -> Experiment:
     if is_uri(given):
         return look_up(location(str(given)))
     experiment = open_experiment(given)
-    place = copied_from(experiment.paths.folder)
-    if place and not _is_of_a_user(experiment.paths.folder):
-        return look_up(place)
     named, folder = experiment.settings.storage, experiment.paths.folder
+    place = copied_from(folder)
+    # A folder with a copy that lies elsewhere is one that a user named.
+    if place and folder.resolve().is_relative_to((cache_folder() / FOLDER).resolve()):
+        return look_up(place)
     if not named:
         if storage:
             return _moving(experiment, location(storage))
@@ -287,8 +288,3 @@ def checkpoint_sizes(folder: Path, numbers: Iterable[int]) -> list[int]:
     for key, stamp in Objects(place).listed(TRIALS).items():
         sizes[key.split("/")[1]] += stamp.nbytes if key.count("/") > 1 else 0
     return [sizes[f"{number:05d}"] for number in numbers]
-
-
-def _is_of_a_user(folder: Path) -> bool:
-    """Whether a folder that was fetched is one that a user named, and not one in the cache."""
-    return not folder.resolve().is_relative_to((cache_folder() / FOLDER).resolve())
