@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from search_spaces import Assignment
 from tuning.experiment.option_values import Budget
 from tuning.search.promotion.choosing import LastPart
 from tuning.search.promotion.confirmation import NOT_TRIED
@@ -103,15 +102,11 @@ class Work:
         confirming, costs = 0.0, list[float]()
         if self.last_part:
             confirming, contenders = self.last_part.expected()
-            costs = self._of_contenders(contenders, self.last_part.confirmation.default)
+            default = self.costs.of_assignment(self.last_part.confirmation.default)
+            trials = self.ledger.memory.trials()
+            costs = [default if number == NOT_TRIED else self.costs.of(trials[number]) for number in contenders]
         usual = self.done() / used
         return weighed(self.ledger.steps_left(), usual, confirming, sum(costs) / len(costs) if costs else usual)
-
-    def _of_contenders(self, numbers: Sequence[int], default: Assignment) -> list[float]:
-        trials = self.ledger.memory.trials()
-        return [
-            self.costs.of_assignment(default) if number == NOT_TRIED else self.costs.of(trials[number]) for number in numbers
-        ]
 
     def _steps(self) -> dict[int, int]:
         return self.ledger.memory.used_steps(self.ledger.rung_steps)
