@@ -160,15 +160,12 @@ class Thawing:
         """
         trials = self._ran()
         curves = [self._curve_of(trial) for trial in trials]
-        if as_frozen is not None:
-            curves = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in curves]
+        curves = [replace(curve, state="frozen") if curve.number == as_frozen else curve for curve in curves]
         waits = not with_plans and self.plans_wait(as_frozen)
         waiting = {*self.given_up(), *(self._planned if waits else ())}
-        if waiting:
-            curves = [
-                replace(curve, state="ended") if curve.state == "frozen" and curve.number in waiting else curve
-                for curve in curves
-            ]
+        curves = [
+            replace(curve, state="ended") if curve.state == "frozen" and curve.number in waiting else curve for curve in curves
+        ]
         return comparable(curves if of_first is None else _weighted(curves, trials, of_first))
 
     @cached_property
