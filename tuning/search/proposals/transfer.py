@@ -14,10 +14,8 @@ from optuna.trial import FrozenTrial
 from scipy.special import ndtri
 
 from search_spaces.parameter import Value
-from tuning.search.models.curve_model import CurveModel, Evaluations, encode
+from tuning.search.models.curve_model import Array, CurveModel, Evaluations, encode
 from tuning.search.proposals.prior import Point, feasible
-
-Array = NDArray[np.float64]
 
 SHARE = 0.8  # of the draws, where an earlier experiment agrees
 TRUST = 1.0  # an earlier experiment counts as if so many trials had agreed already
