@@ -27,13 +27,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from envs.objective.aim import Aim
 from search_spaces import SearchSpace
+from tuning.search.models.curve_model import Point
 from tuning.search.record.trials import Key, Seen, alike, last_gains, last_rating
 
 # Of trials by number: what counts of each, a pair with two objectives.
 Values = Mapping[int, float | tuple[float, ...]]
 BEST_SHOWN = 4  # of so many trials that a sampler is shown of too many, one is among the best
 _SEEN_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
-Point = Mapping[str, float | int | str]
 
 
 def as_seen(
@@ -102,10 +102,14 @@ def _values(trial: FrozenTrial, values: Values, objectives: int) -> tuple[float,
     if trial.number in values:
         given = values[trial.number]
         return given if isinstance(given, tuple) else (given,)
+    is_complete = trial.state is TrialState.COMPLETE
+    # A rating of one that misses requirements is far below all values, see `envs.objective.aim`.
+    if not is_complete and (trial.state is TrialState.RUNNING or _is_violated(trial)):
+        return None
     if objectives > 1:
-        return last_gains(trial) if trial.state is TrialState.COMPLETE or _has_stopped(trial) else None
-    value = _value(trial)
-    return None if value is None else (value,)
+        return last_gains(trial)
+    value = trial.value if is_complete else last_rating(trial)
+    return (value,) if value is not None and math.isfinite(value) else None
 
 
 def _with_requirements(trial: FrozenTrial) -> FrozenTrial:
@@ -117,20 +121,6 @@ def _with_requirements(trial: FrozenTrial) -> FrozenTrial:
     told.system_attrs = dict(trial.system_attrs)
     told.set_constraint(Key.REQUIRED, Aim.shortfall_of(last))
     return told
-
-
-def _has_stopped(trial: FrozenTrial) -> bool:
-    return trial.state in (TrialState.PRUNED, TrialState.WAITING) and not _is_violated(trial)
-
-
-def _value(trial: FrozenTrial) -> float | None:
-    if trial.state is TrialState.COMPLETE:
-        return trial.value
-    # A rating of one that misses requirements is far below all values, see `envs.objective.aim`.
-    if not _has_stopped(trial):
-        return None
-    last = last_rating(trial)
-    return last if last is not None and math.isfinite(last) else None
 
 
 def _seen(
