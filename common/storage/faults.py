@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from common.files import is_full
 from common.storage.location import Location, StorageError
-from common.storage.stores import is_missing_place
 
 T = TypeVar("T")
 
@@ -65,7 +64,8 @@ class Fault(enum.Enum):
 def fault_of(error: BaseException) -> Fault:
     """What an error of a file system means."""
     code, status = _answer(error)
-    if is_missing_place(error):
+    texts = " ".join(str(part) for part in (error, error.__cause__) if part)
+    if "NoSuchBucket" in texts or "specified bucket does not exist" in texts:
         return Fault.NO_PLACE
     if isinstance(error, FileExistsError) or code in _EXISTS_CODES or status == 412:
         return Fault.EXISTS

@@ -38,13 +38,13 @@ class Objects:
 
     def listed(self, prefix: str = "") -> dict[str, Stamp]:
         """All objects with keys that begin with a text, sorted; none where there is no such place."""
-        found = self._tried("listing", prefix, lambda: self._store.listed(prefix))
+        found = self._tried_or(dict[str, Stamp](), "listing", prefix, lambda: self._store.listed(prefix))
         given = {key: stamp for key, stamp in found.items() if not key.rpartition("/")[2].startswith(_OWN)}
         return {checked_key(key, self.location): stamp for key, stamp in given.items()}
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Names of the folders directly in one, whose prefix ends with a slash or is empty, sorted."""
-        return sorted(self._tried("listing", prefix, lambda: self._store.folders(prefix)))
+        """Names of the folders directly in one, whose prefix ends with a slash or is empty, sorted; none without the place."""
+        return sorted(self._tried_or(list[str](), "listing", prefix, lambda: self._store.folders(prefix)))
 
     def has(self, key: str) -> bool:
         """Whether there is an object of a key."""
@@ -52,9 +52,7 @@ class Objects:
 
     def stamp(self, key: str) -> Stamp | None:
         """Stamp of an object; None without it."""
-        with suppress(FileNotFoundError):
-            return self._tried("looking at", key, lambda: self._store.stamp(key))
-        return None
+        return self._tried_or(None, "looking at", key, lambda: self._store.stamp(key))
 
     def read(self, key: str) -> bytes:
         """Content of an object; FileNotFoundError if there is none."""
@@ -91,7 +89,7 @@ class Objects:
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove objects; those that are not there are passed over."""
-        at_once(lambda key: self._tried("removing", key, lambda: self._store.remove(key)), keys)
+        at_once(lambda key: self._tried_or(None, "removing", key, lambda: self._store.remove(key)), keys)
 
     def fetch_all(self, pairs: Iterable[tuple[str, Path]]) -> set[str]:
         """Write objects into files, many at once; keys of those that were there."""
@@ -120,6 +118,12 @@ class Objects:
 
     def _tried(self, what: str, key: str, attempt: Callable[[], T]) -> T:
         return persistently(self.location, f'{what} "{printable(key)}"', attempt, self._store.errors, self._patience)
+
+    def _tried_or(self, nothing: R, what: str, key: str, attempt: Callable[[], T]) -> T | R:
+        """The same; `nothing` where there is no such object, or no such place in a bucket."""
+        with suppress(FileNotFoundError):
+            return self._tried(what, key, attempt)
+        return nothing
 
     def _see_that_it_refuses(self) -> None:
         """See that an object is not created twice: some file systems and servers ignore the condition."""

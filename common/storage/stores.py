@@ -67,10 +67,8 @@ class LocalStore:
 
     def folders(self, prefix: str) -> list[str]:
         """See `RemoteStore`."""
-        try:
-            return [path.name for path in (self._folder / prefix).iterdir() if path.is_dir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        folder = self._folder / prefix
+        return [path.name for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
 
     def stamp(self, key: str) -> Stamp:
         """See `RemoteStore`."""
@@ -168,18 +166,13 @@ class RemoteStore:
         return f"{self._location.uri}/{key}" if key else self._location.uri
 
     def listed(self, prefix: str) -> dict[str, Stamp]:
-        """All objects with keys that begin with a text; none where there is no such place."""
+        """All objects with keys that begin with a text; FileNotFoundError where there is no such place."""
         system = self._system
         folder, _, begins = prefix.rpartition("/")
         # Servers of objects look for the beginning of a key; others list the folder.
         takes_prefix = "prefix" in inspect.signature(getattr(system, "_find", system.find)).parameters
         options = {"prefix": begins} if takes_prefix and begins else {}
-        try:
-            entries = system.find(self._path(folder), detail=True, **options)
-        except FileNotFoundError as error:
-            if is_missing_place(error):
-                raise
-            return {}
+        entries = system.find(self._path(folder), detail=True, **options)
         above = system._strip_protocol(self._location.uri).rstrip("/") + "/"
         found = {}
         for name, entry in entries.items():
@@ -189,13 +182,8 @@ class RemoteStore:
         return dict(sorted(found.items()))
 
     def folders(self, prefix: str) -> list[str]:
-        """Names of the folders directly in one, whose prefix ends with a slash; none where there is no such place."""
-        try:
-            entries = self._system.ls(self._path(prefix).rstrip("/"), detail=True)
-        except FileNotFoundError as error:
-            if is_missing_place(error):
-                raise
-            return []
+        """Names of the folders directly in one, whose prefix ends with a slash; FileNotFoundError if there is no such place."""
+        entries = self._system.ls(self._path(prefix).rstrip("/"), detail=True)
         return [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries if entry.get("type") == "directory"]
 
     def stamp(self, key: str) -> Stamp:
@@ -221,12 +209,8 @@ class RemoteStore:
         self._system.pipe_file(self._path(key), content, mode="create")
 
     def remove(self, key: str) -> None:
-        """Remove an object, if it exists."""
-        try:
-            self._system.rm_file(self._path(key))
-        except FileNotFoundError as error:
-            if is_missing_place(error):
-                raise
+        """Remove an object; FileNotFoundError without it, where the server tells."""
+        self._system.rm_file(self._path(key))
 
     def errors(self) -> tuple[type[Exception], ...]:
         """Types of the errors that these calls raise; known once their packages are imported."""
@@ -254,12 +238,6 @@ def _file_system(scheme: str, request_seconds: float, process: int, environment:
     if scheme in ("s3", "s3a"):
         system.retries = 1
     return system
-
-
-def is_missing_place(error: BaseException) -> bool:
-    """Whether an error says that a bucket is missing, not an object in it."""
-    texts = " ".join(str(part) for part in (error, error.__cause__) if part)
-    return "NoSuchBucket" in texts or "specified bucket does not exist" in texts
 
 
 def _stamp_of_entry(entry: dict[str, Any]) -> Stamp:

@@ -11,7 +11,7 @@ from common.storage import stores
 from common.storage.faults import Fault, fault_of
 from common.storage.location import Location, StorageError, location
 from common.storage.objects import Objects
-from common.storage.stores import LocalStore, RemoteStore, _file_system
+from common.storage.stores import LocalStore, _file_system
 
 
 def test_a_write_that_fails_leaves_the_object_as_it_was_and_nothing_beside_it(
@@ -84,18 +84,19 @@ class _Other(MemoryFileSystem):
 
 def test_any_file_system_of_fsspec_serves() -> None:
     fsspec.register_implementation("other", _Other, clobber=True)
-    store = RemoteStore(Location("other://place/exp"), 5)
-    assert store.listed("") == {}
+    objects = Objects(Location("other://place/exp"))
+    assert (objects.listed(), objects.folders()) == ({}, [])
     for key in ("a/1", "a/12", "b"):
-        store.put(key, key.encode())
-    assert store.listed("").keys() == {"a/1", "a/12", "b"}
-    assert store.listed("a/1").keys() == {"a/1", "a/12"}
-    assert store.listed("a/12").keys() == {"a/12"}
-    assert store.read("a/12") == b"a/12"
-    assert store.stamp("a/1").nbytes == 3
+        objects.put(key, key.encode())
+    assert objects.listed("").keys() == {"a/1", "a/12", "b"}
+    assert objects.listed("a/1").keys() == {"a/1", "a/12"}
+    assert objects.listed("a/12").keys() == {"a/12"}
+    assert objects.folders() == ["a"]
+    assert objects.read("a/12") == b"a/12"
+    assert objects.stamp("a/1").nbytes == 3
     for _ in range(2):
-        store.remove("b")
-    assert store.listed("").keys() == {"a/1", "a/12"}
+        objects.remove(["b"])
+    assert objects.listed("").keys() == {"a/1", "a/12"}
 
 
 def test_an_object_in_s3_is_read_by_one_request_as_parts_may_be_of_two_contents() -> None:
