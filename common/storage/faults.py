@@ -5,6 +5,7 @@ import errno
 import os
 import random
 import re
+import sys
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,6 +18,15 @@ T = TypeVar("T")
 FIRST_PAUSE = 0.1  # seconds; each pause is twice the one before
 MOST_PAUSE = 8.0
 
+# Errors of packages that may be missing here, by their modules.
+_ERRORS = {
+    "botocore.exceptions": ("BotoCoreError", "ClientError"),
+    "aiohttp": ("ClientError",),
+    "gcsfs.retry": ("HttpError",),
+    "google.auth.exceptions": ("GoogleAuthError",),
+    "requests": ("RequestException",),
+    "azure.core.exceptions": ("AzureError",),
+}
 _TRANSIENT_NUMBERS = {
     errno.EBUSY, errno.EAGAIN, errno.EINTR, errno.EIO, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNREFUSED,
     errno.ECONNABORTED, errno.EPIPE, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN,
@@ -90,12 +100,15 @@ def _is_renamed_onto_open(error: BaseException) -> bool:
     return isinstance(error, OSError) and getattr(error, "winerror", None) == _REFUSED and error.filename2 is not None
 
 
-def persistently(
-    place: Location, what: str, attempt: Callable[[], T], errors: Callable[[], tuple[type[Exception], ...]], patience: float
-) -> T:
-    """Call until it works, with growing pauses where an error may pass; no attempt begins after so many seconds.
+def _errors() -> tuple[type[Exception], ...]:
+    """Types of the errors that file systems raise. They are known only after a call, which may import their packages."""
+    known = [(sys.modules.get(module), names) for module, names in _ERRORS.items()]
+    found = tuple(getattr(module, name) for module, names in known if module for name in names if hasattr(module, name))
+    return (OSError, EOFError, *found)
 
-    The types of errors are known only after a call, as it may import the package that has them.
+
+def persistently(place: Location, what: str, attempt: Callable[[], T], patience: float) -> T:
+    """Call until it works, with growing pauses where an error may pass; no attempt begins after so many seconds.
 
     Raises:
         StorageLostError: if the last attempt failed by an error that may pass.
@@ -109,7 +122,7 @@ def persistently(
             return attempt()
         except StorageError:
             raise
-        except errors() as error:
+        except _errors() as error:
             fault = fault_of(error)
             if fault is Fault.ABSENT:
                 raise FileNotFoundError(errno.ENOENT, f"no such object in {place}") from None

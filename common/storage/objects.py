@@ -117,7 +117,7 @@ class Objects:
             raise StorageError(f"{self.location}: there is no such folder, and none can be made; correct the URI") from None
 
     def _tried(self, what: str, key: str, attempt: Callable[[], T]) -> T:
-        return persistently(self.location, f'{what} "{printable(key)}"', attempt, self._store.errors, self._patience)
+        return persistently(self.location, f'{what} "{printable(key)}"', attempt, self._patience)
 
     def _tried_or(self, nothing: R, what: str, key: str, attempt: Callable[[], T]) -> T | R:
         """The same; `nothing` where there is no such object, or no such place in a bucket."""

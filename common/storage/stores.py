@@ -6,7 +6,6 @@ import errno
 import inspect
 import os
 import shutil
-import sys
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,14 +28,6 @@ _OPEN_ELSEWHERE = 5  # of Windows: not permitted, and also that another process 
 _VERSIONS = (
     "ETag", "generation", "etag", "md5Hash", "checksum", "ino", "mtime", "LastModified", "last_modified", "updated", "created",
 )  # fmt: skip
-_ERRORS = {
-    "botocore.exceptions": ("BotoCoreError", "ClientError"),
-    "aiohttp": ("ClientError",),
-    "gcsfs.retry": ("HttpError",),
-    "google.auth.exceptions": ("GoogleAuthError",),
-    "requests": ("RequestException",),
-    "azure.core.exceptions": ("AzureError",),
-}
 
 
 @dataclass(frozen=True)
@@ -117,10 +108,6 @@ class LocalStore:
             if getattr(error, "winerror", None) != _OPEN_ELSEWHERE:
                 raise
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(self._folder / key)) from error
-
-    def errors(self) -> tuple[type[Exception], ...]:
-        """See `RemoteStore`."""
-        return (OSError,)
 
     def _file(self, key: str) -> Path:
         path = self._folder / key
@@ -211,12 +198,6 @@ class RemoteStore:
     def remove(self, key: str) -> None:
         """Remove an object; FileNotFoundError without it, where the server tells."""
         self._system.rm_file(self._path(key))
-
-    def errors(self) -> tuple[type[Exception], ...]:
-        """Types of the errors that these calls raise; known once their packages are imported."""
-        known = [(sys.modules.get(module), names) for module, names in _ERRORS.items()]
-        found = tuple(getattr(module, name) for module, names in known if module for name in names if hasattr(module, name))
-        return (OSError, EOFError, *found)
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ from common.storage.faults import Fault, StorageLostError, fault_of, persistentl
 from common.storage.location import Location, StorageError
 
 
-class HttpError(Exception):
+class HttpError(OSError):
     """As of gcsfs."""
 
     def __init__(self, code: int) -> None:
@@ -73,7 +73,7 @@ def failing(*errors: Exception) -> list[float]:
         if waiting:
             raise waiting.pop(0)
 
-    persistently(Location("s3://bucket/exp"), 'writing "a"', attempt, lambda: (OSError, HttpError), 60)
+    persistently(Location("s3://bucket/exp"), 'writing "a"', attempt, 60)
     return tried
 
 
