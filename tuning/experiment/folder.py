@@ -159,13 +159,12 @@ def create(
     Without a `parent` it is created in the folder `dir` of the settings. `learned` is the content of its file of that name.
     Raises a UsageError if the name is taken or no name for a folder; nothing is created then.
     """
+    above = parent or user_path(settings.dir).resolve()
     if parent is None:
-        parent = user_path(settings.dir).resolve()
-        settings = replace(settings, dir=str(parent))
-    above = parent
+        settings = replace(settings, dir=str(above))
     name = settings.name or free_name(settings, lambda name: (above / name).exists())
     check_name(name)
-    paths = ExperimentPaths(parent / name)
+    paths = ExperimentPaths(above / name)
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no experiment: choose another --name")
     experiment = Experiment(replace(settings, name=name), paths, compatibility or {})

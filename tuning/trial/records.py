@@ -119,7 +119,7 @@ class TrialRecords:
         if number not in self._copies:
             settings, self._copies[number] = self._experiment.settings, []
             if settings.track:
-                rows, given = self._read("reports", number), self.assignment(number)
+                rows, given = read_rows(self._folder, "reports", number), self.assignment(number)
                 self._copies[number] = copies_of(settings, self._experiment.paths, self.row(number), given, rows)
         return self._copies[number]
 
@@ -204,7 +204,7 @@ class TrialRecords:
 
     def add_further(self, number: int, rows: Sequence[Row]) -> None:
         """Add episodes of the policy that a trial is rated by, beside those of its evaluation, and rate it by all of them."""
-        before, steps = self._read("evaluations", number), self.row(number)["kept_steps"]
+        before, steps = read_rows(self._folder, "evaluations", number), self.row(number)["kept_steps"]
         whole = [row for row in (*before, *rows) if row["steps"] == steps]
         if rows:
             self._add("evaluations", number, rows)
@@ -219,7 +219,7 @@ class TrialRecords:
         return self._experiment.paths.part("trials", number)
 
     def _row(self, number: int) -> dict[str, Any] | None:
-        rows, settings = self._read("trials", number), self._experiment.settings
+        rows, settings = read_rows(self._folder, "trials", number), self._experiment.settings
         if not rows:
             return None
         (row,) = rows
@@ -234,10 +234,6 @@ class TrialRecords:
                     f"{row[name]} in the first, {value} by the second; restore them from one copy"
                 )
         return row
-
-    def _read(self, table: str, number: int) -> list[dict[str, Any]]:
-        """Rows of a trial; none where it has none. Raises a ResultsError if they are damaged."""
-        return read_rows(self._folder, table, number)
 
     def _write(self, row: Row) -> None:
         self._written(write_rows(self._folder, "trials", row["trial"], [row], self._hyperparameters))
