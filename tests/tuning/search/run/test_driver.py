@@ -300,3 +300,13 @@ def test_trials_that_had_ended_are_reopened_once_also_where_ray_is_started_again
     plain = Plan(algorithm("ppo").space, {}, ())
     driver.search(experiment, plain, Console(quiet=True), asked=asked)
     assert told == [True, False]
+
+
+def test_what_is_asked_of_trials_that_had_ended_is_done_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = completed(create(Settings(name="e", dir=str(tmp_path))), (0.1, {}))
+    monkeypatch.setattr(driver, "tuner", lambda *_: SimpleNamespace(fit=lambda: None))
+    asked, output, plain = {"extend", "retry_failed"}, io.StringIO(), Plan(algorithm("ppo").space, {}, ())
+    run_trials(experiment, plain, roomy(experiment), Console(file=output, width=200), fake_trial, asked=asked)
+    assert "complete trials that continue to 250,000 steps, by number: none" in output.getvalue()
+    assert "failed trials that begin anew: none" in output.getvalue()
+    assert not asked
