@@ -113,6 +113,15 @@ def _fill_folder(folder: Path, options: SiteOptions) -> list[str]:
             lines.append(
                 f"{options.sessions}: {counted(left_out, 'session')} left out, beyond the hours or without a whole one"
             )
+        beyond = sum(
+            (session.target_soc - session.arrival_soc) * socket.vehicle_kwh
+            > 1.01 * socket.power_kw * (session.end - session.start)
+            for building in buildings
+            for socket in building.sockets
+            for session in socket.sessions
+        )
+        if beyond:
+            lines.append(f"doubtful: {counted(beyond, 'session')} with more energy than --charger-kw gives in the whole hours")
     if not any(building.battery or building.sockets for building in buildings):
         raise UsageError("nothing can be controlled: give a battery by --battery-kwh and --battery-kw, or --sessions")
     _refuse_doubled(buildings)
@@ -298,7 +307,7 @@ def _each(words: str, given: Sequence[str], names: list[str]) -> dict[str, float
     if len(bare := [text for text in given if "=" not in text]) > 1:
         raise UsageError(f"{words} {' '.join(bare)}: one number is for all buildings; for each its own write NAME=NUMBER")
     for text in given:
-        name, _, amount = text.rpartition("=")
+        name, _, amount = text.replace(" ", "_").rpartition("=")
         if name and name not in names:
             raise UsageError(f"{words} {text}: no building there is called {name}; {hint(name, names)}")
         value = number_or_nan(amount)
@@ -318,7 +327,7 @@ def _with_sockets(
     names = [building.name for building in buildings]
     sessions, left_out = read_sessions(user_path(options.sessions), clock, hours, names, options.vehicle_kwh)
     if not sessions:
-        raise ScenarioError(f"{options.sessions} has no session within the hours of the other files")
+        raise ScenarioError(f"{options.sessions} has no session with a whole hour within those of the other files")
     sockets = {name: list[Socket]() for name in names}
     for (name, charger), of_charger in sorted(sessions.items()):
         sockets[name].append(Socket(f"{name}_{charger}", options.charger_kw, options.vehicle_kwh, of_charger))

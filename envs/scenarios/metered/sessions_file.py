@@ -47,11 +47,12 @@ def read_sessions(
     first, last = np.ceil(begin).astype(int), np.floor(end).astype(int)
     # Nobody knows of a vehicle that is there before the first row when it came, nor of one that stays when it leaves.
     is_within = (first > 0) & (last < len(hours)) & (first < last)
-    named = table.get("building", pd.Series(buildings[0], table.index)).fillna("")
+    named = table.get("building", pd.Series(buildings[0], table.index)).fillna("").str.replace(" ", "_")
     if not (known := named.isin(buildings)).all():
         name = named[~known].iloc[0]
         raise ScenarioError(f"{at_line(path, ~known)}: building {name!r} is not in --load; {hint(name, buildings)}")
-    own, sockets = named.to_numpy(), table.get("charger", pd.Series("charger", table.index)).to_numpy()
+    sockets = table.get("charger", pd.Series("charger", table.index)).str.replace(" ", "_").to_numpy()
+    own = named.to_numpy()
     sessions: dict[tuple[str, str], list[Session]] = {}
     for row in np.argsort(first, kind="stable"):
         if is_within[row]:

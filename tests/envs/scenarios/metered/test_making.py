@@ -127,6 +127,8 @@ def test_a_site_has_what_its_meters_have_measured(given: SiteOptions) -> None:
     assert "2 buildings, 2024-03-20 to 2024-04-09" in first
     assert "3 charging sessions" in first
     assert any("2 sessions left out" in line for line in others)
+    # 40 kWh in four hours
+    assert "doubtful: 1 session with more energy than --charger-kw gives in the whole hours" in others
     load, pv = (pd.read_csv(path) for path in (given.load, given.pv))
     homes = {name: pd.read_csv(given.folder / f"{name}.csv") for name in ("Home_A", "Home_B")}
     for name, home in homes.items():

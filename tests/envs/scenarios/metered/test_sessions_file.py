@@ -1,5 +1,6 @@
 """Charging sessions become chargers with vehicles; what cannot be one is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,13 @@ def test_a_vehicle_is_there_in_whole_hours_and_leaves_with_the_energy_that_it_go
     assert (plugged["electric_vehicle_required_soc_departure"] == 1.0).all()
 
 
+def test_buildings_and_chargers_may_have_blanks_as_in_the_files_of_meters(given: SiteOptions) -> None:
+    text = Path(given.sessions).read_text(encoding="utf-8").replace("Home_A,left", "Home A,the left")
+    Path(given.sessions).write_text(text, encoding="utf-8")
+    make_site(replace(given, pv_kw=("Home A=4",)))
+    assert (given.folder / "Home_A_the_left.csv").is_file()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -38,6 +46,7 @@ def test_a_vehicle_is_there_in_whole_hours_and_leaves_with_the_energy_that_it_go
             "line 3: energy_kwh is -9",
         ),
         ("building,arrival,departure,energy_kwh\nHome_A,2024-03-22 18:00,2024-03-22 07:00,9\n", "departure is not after"),
+        ("building,arrival,departure,energy_kwh\nHome_A,2024-03-22 18:10,2024-03-22 18:50,9\n", "no session with a whole hour"),
         (
             "building,arrival,departure,energy_kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n"
             "Home_A,2024-03-22 05:00,2024-03-22 09:00,9\n",
