@@ -342,8 +342,8 @@ def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     else:
         amount = f"{math.ceil(needed / 1e3 - 1e-6)}k" if needed < 1e6 else f"{math.ceil(needed / 1e5 - 1e-6) / 10:g}M"
     return [
-        f"The best was trained once for {settings.steps:,} steps, so its lead may be luck: with about --budget {amount} in all "
-        f"the best and the default would be trained again, with {LEAST_CONFIRMING_RUNS} fresh seeds or more"
+        f"The best was trained once, so its lead may be luck: with about --budget {amount} in all the best and the default "
+        f"would be trained again for {settings.steps:,} steps, with {LEAST_CONFIRMING_RUNS} fresh seeds or more"
     ]
 
 

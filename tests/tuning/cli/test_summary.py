@@ -379,8 +379,8 @@ def test_candidates_count_in_no_mean_and_are_told(tmp_path: Path) -> None:
 
 
 ONCE = (
-    "The best was trained once for {:,} steps, so its lead may be luck: with about --budget {} in all the best and the default "
-    "would be trained again, with 2 fresh seeds or more"
+    "The best was trained once, so its lead may be luck: with about --budget {} in all the best and the default would be "
+    "trained again for {:,} steps, with 2 fresh seeds or more"
 )
 
 
@@ -405,13 +405,13 @@ def test_where_the_budget_pays_for_no_training_again_a_line_says_so(
     for number in range(2):
         write_trial(tmp_path, number, "complete", 0.1, steps=50_000)
     settings = Settings(**given)  # type: ignore[arg-type]
-    assert unpaid_lines(settings, load(tmp_path)) == ([ONCE.format(settings.steps, told)] if told else [])
+    assert unpaid_lines(settings, load(tmp_path)) == ([ONCE.format(told, settings.steps)] if told else [])
 
 
 def test_one_training_again_says_no_more_than_none(tmp_path: Path) -> None:
     lines(tmp_path, {0: [0.1], 3: [0.2]})
     write_trial(tmp_path, 3, "complete", 0.5)
-    assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == [ONCE.format(250_000, "25000m")]
+    assert unpaid_lines(Settings(budget="20m"), load(tmp_path)) == [ONCE.format("25000m", 250_000)]
 
 
 def test_what_was_trained_again_is_better_in_one_objective_in_both_or_in_none(tmp_path: Path) -> None:
