@@ -49,3 +49,4 @@ def test_a_page_is_whole_at_each_width_light_and_dark(tmp_path: Path) -> None:
             assert (view.errors, view.requests, view.cut) == ([], [], []), (width, scheme)
             assert view.drawn == charts
             assert view.page_width <= width
+            assert view.explains == bool(media)

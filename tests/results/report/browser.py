@@ -34,6 +34,7 @@ class View:
         drawn: how many charts.
         cut: charts that are wider than the place that they have, have a text that leaves them, or a
             name on an axis that ends early.
+        explains: whether words are explained without a click.
     """
 
     errors: list[str] = field(default_factory=list)
@@ -41,6 +42,7 @@ class View:
     page_width: int = 0
     drawn: int = 0
     cut: list[str] = field(default_factory=list)
+    explains: bool = False
 
 
 class Browser:
@@ -126,6 +128,7 @@ class Browser:
             return inner.right > outer.right + 1 || [...svg.querySelectorAll("text")].some((text) => leaves(text) || cut(text));
         }).map((chart) => chart.dataset.chart)""",
         )
+        found.explains = self.evaluate(session, "document.querySelector('.words dd').checkVisibility()")
         for event in self.events:
             content = event.get("params", {})
             if event.get("method") == "Runtime.exceptionThrown":
