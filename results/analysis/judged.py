@@ -54,8 +54,9 @@ def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) ->
         reward: of the trial. By the schema's own the site without control does not score 0.
     """
     said = []
-    if reward == "improvement" and SCORE.value(rows) < 0.0:
-        said.append(f"It is worse than no control, which scores 0: its score is {SCORE.shown(SCORE.value(rows))}.")
+    score = SCORE.shown(SCORE.value(rows))
+    if reward == "improvement" and score.startswith("-"):
+        said.append(f"It is worse than no control, which scores 0: its score is {score}.")
     served = measures.get("ev_served")
     if served and served.value(rows) < served.value(rows, SITE) - UNNOTICED:
         now, before = served.value(rows), served.value(rows, SITE)

@@ -258,7 +258,7 @@ def _yardsticks(beside: pd.DataFrame, objectives: Sequence[Measure] = (), title:
     columns = [objective.column(beside[objective.name].tolist()) for objective in objectives]
     # A site without a bound, vehicles or people has no column of them.
     aimed_at = {objective.name.removeprefix("ev_") for objective in objectives}
-    forms = {"of_bound": ".0%", "served": ".1%", "discomfort": ".1%"}
+    forms = {"of_bound": "z.0%", "served": ".1%", "discomfort": ".1%"}
     known = {name: form for name, form in forms.items() if name not in aimed_at and beside[name].notna().any()}
     headings = ("", "score", *(heading for heading, _ in columns), *(column.replace("_", " ") for column in known))
     table = plain_table(by_the_year(title, objectives) if objectives else title, headings)

@@ -90,6 +90,7 @@ def test_beside_savings_stand_a_score_below_no_control_and_those_who_pay() -> No
     assert caveats(pd.DataFrame([row]), MEASURES, "improvement") == []
     (worse,) = caveats(pd.DataFrame([row | {"score": -0.1977}]), MEASURES, "improvement")
     assert worse == "It is worse than no control, which scores 0: its score is -0.1977."
+    assert caveats(pd.DataFrame([row | {"score": -1e-8}]), MEASURES, "improvement") == []
     (paid,) = caveats(pd.DataFrame([row | {"ev_served": -0.5, "departures_met": 0}]), MEASURES, "schema")
     assert paid.startswith("Vehicles pay for it: 0 of 60 left with what they asked for, and -50.0% of that was served, 99.5% ")
     assert paid.endswith("--require 'ev_served>=0.99' takes no such policy.")

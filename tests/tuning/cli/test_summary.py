@@ -451,9 +451,10 @@ def test_episodes_have_means_with_intervals_and_large_returns_their_unit() -> No
     [("bill", ["score", "bill", "of bound", "served"]), ("ev_served", ["score", "ev_served", "of bound"])],
 )
 def test_what_is_aimed_at_stands_once_beside_the_scores_of_controllers(aim: str, headings: list[str]) -> None:
-    rows = {"name": ["a"], "score": [0.1], "of_bound": [0.9], "served": [0.9], "discomfort": [np.nan], aim: [0.9]}
+    rows = {"name": ["a"], "score": [-1e-8], "of_bound": [-1e-7], "served": [0.9], "discomfort": [np.nan], aim: [0.9]}
     table = _yardsticks(pd.DataFrame(rows), [measures()[aim]])
     assert [str(column.header) for column in table.columns] == ["", *headings]
+    assert "0%" in table.columns[headings.index("of bound") + 1].cells
 
 
 def test_checkpoints_are_told_where_there_are_some() -> None:
