@@ -208,6 +208,9 @@ class Savings:
     panel: Panel
 
 
+_NO_CHANGE = 0.0005  # part of an amount, which is shown as +0.0 %
+
+
 def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
     """Amounts beside those of the uncontrolled site.
 
@@ -224,7 +227,7 @@ def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
         rows.append({**row, "name": name, "part": change + 1.0})
         of_year = " a year" if amount["is_yearly"] else ""
         told = f"{name} by {percent(abs(change))} ({unit_for(amount['unit'], size)(size)}{of_year})"
-        if abs(change) > 0.0005:
+        if abs(change) > _NO_CHANGE:
             (lower if change < 0.0 else higher).append(told)
     table = pd.DataFrame(rows)
     return Savings(lower, higher, table.drop(columns=["name", "part"]), Panel(_beside_uncontrolled(table)))
@@ -234,7 +237,7 @@ def _beside_uncontrolled(drawn: pd.DataFrame) -> dict[str, Any]:
     """A bar for each `name` with its `part` of the uncontrolled site's amount, and its `change` as a text."""
     part = drawn["part"]
     drawn = drawn.assign(
-        change=part - 1.0, direction=["less" if value <= 1.0 else "more" for value in part], text=drawn["change"],
+        change=part - 1.0, direction=["less" if value <= 1.0 + _NO_CHANGE else "more" for value in part], text=drawn["change"],
         end=part.clip(lower=1.0),  # of bar and dashed line, behind which the text stands
     )  # fmt: skip
     y = channel("name", "nominal", sort=None, axis={"labelLimit": 130})

@@ -72,8 +72,7 @@ def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
         extra = lines.assign(after=lines["name"])[["after", "score"]].rename(columns={"score": "rating"})
         table = pd.concat([table, extra], ignore_index=True)
     tests = " Lines of a judgement are of the test split." if len(lines) and (lines["split"] == "test").any() else ""
-    fell = bool((known["best"].diff() < 0.0).any())
-    falls = " The line falls where the leading trial does worse after more training." if fell else ""
+    falls = f" {fallen(known['best'])}".rstrip()
     thinned = f" The chart has {len(line):,} of {len(minutes):,} evaluations." if len(line) < len(minutes) else ""
     note = (
         "Budget is the time in which trials ran, and with it the number of trials. Whether each trial should have more steps "
@@ -81,6 +80,11 @@ def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
         f"{falls}{tests}{thinned}"
     )
     return Figure("best-so-far", question, worth(known, references), tuple(panels), table, note)
+
+
+def fallen(best: pd.Series) -> str:
+    """Why the line of the best so far falls, where it does."""
+    return "The line falls where the leading trial does worse after more training." if (best.diff() < 0.0).any() else ""
 
 
 def _references(references: pd.DataFrame) -> pd.DataFrame:

@@ -5,6 +5,7 @@ import pandas as pd
 from results import analysis
 from results.loader import Results, names_of
 from results.report.charts import CATEGORIES, Figure, Panel, channel, chart, coloured, hover, layer, sampled
+from results.report.figures.best_so_far import fallen
 from results.report.words import duration, first_of, listed, score
 
 PLACES = {"comparison": 1}  # in the sections of these kinds
@@ -66,5 +67,6 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
             "default_rating": "default",
         }
     )
-    omitted = first_of(len(names), len(table), "experiments").strip()
-    return Figure("comparison", question, answer, tuple(panels), shown, omitted)
+    falls = next(filter(None, (fallen(own["best"]) for _, own in drawn.groupby("experiment"))), "")
+    note = " ".join(filter(None, (first_of(len(names), len(table), "experiments").strip(), falls)))
+    return Figure("comparison", question, answer, tuple(panels), shown, note)

@@ -48,7 +48,8 @@ def leaders(board: pd.DataFrame) -> Figure:
         )
     drawn = rated[(rated["rank"] <= _MOST_LEADERS) | rated["is_default"]]
     kinds = np.select([drawn["is_best"], drawn["is_default"]], ["best", "default"], "other")
-    drawn = drawn.assign(name=drawn["trial"].astype(str), kind=kinds)
+    # What is shown as nothing has no bar.
+    drawn = drawn.assign(name=drawn["trial"].astype(str), kind=kinds, rating=drawn["rating"].round(6))
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
         x=channel("rating", title="rating", axis={"tickCount": 8}),

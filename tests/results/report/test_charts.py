@@ -41,7 +41,7 @@ def test_a_title_of_one_layer_holds_for_all() -> None:
 
 
 def test_savings_are_a_part_of_the_whole_with_the_change_as_a_text() -> None:
-    amounts = [("CO2", "kg", 100.0, 70.0), ("bill", "EUR", 100.0, 110.0), ("import", "kWh", 1.0, 1.0)]
+    amounts = [("CO2", "kg", 100.0, 70.0), ("bill", "EUR", 100.0, 110.0), ("import", "kWh", 1.0, 1.000001)]
     found = savings_of(
         [dict(zip(("name", "unit", "before", "own", "is_yearly"), (*own, True), strict=True)) for own in amounts], "x"
     )
@@ -50,8 +50,9 @@ def test_savings_are_a_part_of_the_whole_with_the_change_as_a_text() -> None:
     assert found.table.iloc[0].tolist() == ["CO2", "70.0 kg", "100 kg", "-30.0 %"]
     spec = found.panel.spec
     texts = spec["layer"][2]["data"]["values"]
-    assert [(row["end"], row["text"]) for row in texts] == [(1, "-30.0 %"), (1.1, "+10.0 %"), (1, "+0.0 %")]
-    assert [row["part"] for row in spec["layer"][1]["data"]["values"]] == [0.7, 1.1, 1]
+    shown = [(round(row["end"], 4), row["text"]) for row in texts]
+    assert shown == [(1, "-30.0 %"), (1.1, "+10.0 %"), (1, "+0.0 %")]
+    assert [row["direction"] for row in spec["layer"][1]["data"]["values"]] == ["less", "more", "less"]
     x = spec["layer"][1]["encoding"]["x"]
     # From nothing on, so that 30 % less does not fill the chart.
     assert x["scale"]["domain"][0] == 0.0

@@ -30,3 +30,9 @@ def test_experiments_of_other_aims_are_not_ranked_and_stand_in_charts_of_their_o
     assert domains == [["a"], ["b"]]
     assert [panel.title for panel in comparison(TABLE, LINES).panels] == [""]
     assert comparison(TABLE.assign(aim=["", "objective bill"], best_rating=[0.1, np.nan]), LINES).answer.startswith("a, with")
+
+
+def test_a_line_of_the_best_that_falls_is_explained() -> None:
+    falls = pd.DataFrame({"experiment": ["a", "a", "b"], "elapsed_seconds": [10.0, 60.0, 30.0], "best": [0.3, 0.1, 0.2]})
+    assert comparison(TABLE, falls).note == "The line falls where the leading trial does worse after more training."
+    assert comparison(TABLE, LINES).note == ""
