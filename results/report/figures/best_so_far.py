@@ -83,7 +83,6 @@ def best_so_far(known: pd.DataFrame, references: pd.DataFrame) -> Figure:
 
 
 def fallen(best: pd.Series) -> str:
-    """Why the line of the best so far falls, where it does."""
     return "The line falls where the leading trial does worse after more training." if (best.diff() < 0.0).any() else ""
 
 

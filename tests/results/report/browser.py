@@ -32,8 +32,7 @@ class View:
         requests: addresses other than the page's own.
         page_width: of the whole document, pixels.
         drawn: how many charts.
-        cut: charts that are wider than the place that they have, have a text that leaves them, or a
-            name on an axis that ends early.
+        cut: charts that are wider than their place, have a text that leaves them, or a name on an axis that ends early.
         explains: whether words are explained without a click.
     """
 
