@@ -33,14 +33,18 @@ def figure(search: Search) -> Figure | None:
     budget = budget_of(search)
     if budget and not budget.answer.startswith(SURELY_NOT):
         said.append(f"Search on, as more may come: `{python_command('tuning.run', '--resume', place, *_more(search), *trust)}`")
-    if search.judgement is None:
+    lucky = search.lucky
+    if search.judgement is None or search.best not in set(lucky.loc[lucky["split"] == "test", "trial"]):
         # A judgement names one winner.
         by = ["--objective", search.aims[0]] if len(search.aims) > 1 else []
         judge = python_command("tuning.judge", place, *by, *trust)
         unseen = "episodes" if results.of_environment else "hours"
         said.append(f"Before you trust trial {search.best}, judge it on {unseen} that nothing has seen: `{judge}`")
     else:
-        said.append(f"To put its policy to work: `{python_command('tuning.export', place, '--to', 'policy', *trust)}`")
+        # With the judgement, its intervals are in the model card.
+        judged = ["--judgement", _shown(search.judgement.place)]
+        export = python_command("tuning.export", place, "--to", "policy", *judged, *trust)
+        said.append(f"To put its policy to work: `{export}`")
     return Figure("next", "What to do next?", "\n".join(f"{number}. {line}" for number, line in enumerate(said, 1)))
 
 

@@ -7,6 +7,7 @@ import pytest
 from results.report.figures.next_steps import figure
 from results.report.subjects import Search
 from tests.results import made
+from tests.results.analysis.test_judged import experiment, judgement
 from tests.results.analysis.test_yardsticks import controllers, planned, plans, searched  # noqa: F401 - a fixture
 
 
@@ -39,12 +40,13 @@ def test_a_search_that_rises_still_is_continued_with_twice_as_much(tmp_path: Pat
     assert f"`python -m tuning.run --resume {tmp_path} {more}`" in told(Search(rising))
 
 
-def test_a_judged_winner_is_put_to_work(tmp_path: Path) -> None:
-    found = made.search(tmp_path / "one", 3)
+def test_a_judged_winner_is_put_to_work_with_its_judgement(tmp_path: Path) -> None:
+    found = experiment(tmp_path / "one")
     assert "tuning.export" not in told(Search(found))
-    said = told(Search(found, found))
-    assert said.endswith("/one --to policy`")
+    said = told(Search(found, judgement(tmp_path / "one")))
+    assert said.endswith(f"{tmp_path / 'one'} --to policy --judgement {tmp_path / 'one'}`")
     assert "tuning.judge" not in said
+    assert "tuning.export" not in told(Search(found, judgement(tmp_path / "another")))
 
 
 def test_without_a_winner_nothing_is_next(tmp_path: Path) -> None:
