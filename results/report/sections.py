@@ -92,9 +92,9 @@ def _required(search: Search) -> list[str]:
     stated = [str(each) for each in results.facts.settings.get("require") or ()]
     bounds = ", ".join([*stated, *(kept.text for kept in services(results.evaluations, stated))])
     again = results.confirmations
-    told = [f"Of {counted(len(own), 'trial')} {int(misses(own).sum()):,} missed a requirement ({bounds})"]
+    told = [f"Of {counted(len(own), 'trial')} {int(misses(own).sum()) or 'none'} missed a requirement ({bounds})"]
     if len(again):
-        told[0] += f", and of {counted(len(again), 'confirmation')} {int(misses(again).sum()):,}"
+        told[0] += f", and of {counted(len(again), 'confirmation')} {int(misses(again).sum()) or 'none'}"
     told[0] += "; what misses one has no rating, and is not drawn."
     best = results.scored
     if len(best) and float(results.best["shortfall"]) > 0.0:

@@ -290,7 +290,7 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
     # By the rating, or with two objectives by each gain on the uncontrolled site: the column of each, and what stands before.
     labels = {gain: f"{own.name} " for own, gain in zip(aim.objectives, GAINS, strict=True)} if aim.second else {"rating": ""}
     # Where less is better, the ends of a rating's interval change places.
-    of_mean, of_difference = ("{:+.2%}".format, "{:+.2%}".format) if aim.second else (aim.told_rating, "{:+.4g}".format)
+    of_mean = "{:+.2%}".format if aim.second else aim.told_rating
     gains = "gains on the uncontrolled site, " if aim.second else ""
     lines = [f"Trained again with fresh seeds; {gains}in brackets {CONFIDENCE:.0%} intervals over seeds:"]
     tried = of_length(results.candidates, results.steps)["confirms"].nunique()
@@ -309,7 +309,10 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
         if known:
             compared = True
             what = ", difference of gains" if aim.second else ""
-            told = "; ".join(label + _told_interval(interval, of_difference) for label, interval in known.items())
+            told = "; ".join(
+                label + (_told_interval(interval, of_mean) if aim.second else str(interval))
+                for label, interval in known.items()
+            )
             lines.append(f"  trial {number} against the default{what}: {told}")
             better_in = [label.strip() for label, interval in known.items() if interval.low > 0.0]
             names = f" in {' and '.join(better_in)}" if aim.second else ""

@@ -36,7 +36,8 @@ def read_sessions(
     table = read_table(path)
     unknown = [str(name) for name in table if name not in KNOWN]
     if unknown:
-        raise ScenarioError(f"{path}: unknown column {unknown[0]!r}; {hint(unknown[0], KNOWN)}")
+        words = f"column{'s' * (len(unknown) > 1)} {', '.join(map(repr, unknown))}"
+        raise ScenarioError(f"{path}: unknown {words}; {hint(unknown[0], KNOWN)}, or remove what is none of these")
     missing = [name for name in (*NEEDED, *(["building"] if len(buildings) > 1 else [])) if name not in table]
     if missing:
         raise ScenarioError(f"{path} has no column {' and no column '.join(missing)}")
@@ -72,9 +73,10 @@ def _states_of_charge(path: Path, table: pd.DataFrame, vehicle_kwh: float) -> tu
         energy = numbers(path, table["energy_kwh"])
         wrong = ~((energy >= 0.0) & (energy <= vehicle_kwh))
         if wrong.any():
+            given = energy[wrong].iloc[0]
             raise ScenarioError(
-                f"{at_line(path, wrong)}: energy_kwh is {energy[wrong].iloc[0]:g}; a vehicle of --vehicle-kwh {vehicle_kwh:g} "
-                "takes 0 to that"
+                f"{at_line(path, wrong)}: energy_kwh is {'missing' if np.isnan(given) else f'{given:g}'}; a vehicle of "
+                f"--vehicle-kwh {vehicle_kwh:g} takes 0 to that"
             )
         return np.round(1.0 - energy.to_numpy() / vehicle_kwh, 4), np.ones(len(energy))
     if not {"arrival_soc", "required_soc"} <= set(table):

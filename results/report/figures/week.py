@@ -35,9 +35,10 @@ def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     units = _unit(part[[*shown]])
     energy = unit_for("kWh", max(own.sum(), without.sum()))
     first = int(part["step"].iloc[0]) // 24 + 1
+    highest, before = units(own.max()), units(without.max())
     answer = (
         f"{capital(who)} imports {energy(own.sum())}, {_beside(own.sum(), without.sum())} without control; "
-        f"its highest hour is {units(own.max())} instead of {units(without.max())}."
+        f"its highest hour is {highest}{', as without' if highest == before else f' instead of {before}'}."
     )
     others = {_LINES[column][0]: part[column].clip(lower=0.0) for column in BESIDE if column in part}
     if others:

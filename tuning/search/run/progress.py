@@ -123,8 +123,10 @@ class Progress(DriverOnly, Callback):
         # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: that was told.
         if report.evaluations:
             own = self._aim.outcome(report.evaluations)
-            best = f"; its best: {self._aim.told_rating(rating)}" if self._aim.rating(own) < rating else ""
-            self.say(f"trial {number}: {self._aim.told(own)} at {evaluated.steps:,} steps{best}")
+            told, best = self._aim.told(own), self._aim.told_rating(rating)
+            # Of two that miss a requirement the line says so once.
+            kept = f"; its best: {best}" if self._aim.rating(own) < rating and not told.endswith(best) else ""
+            self.say(f"trial {number}: {told} at {evaluated.steps:,} steps{kept}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:
         """Note how far a trial that runs is; without a rating, that of its last evaluation stays."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Set
 
 from optuna.trial import FrozenTrial
 
+from results.fresh import DEFAULT
 from tuning.algorithms.memory import PLACES
 from tuning.experiment.folder import ExperimentPaths
 from tuning.experiment.settings import Settings
@@ -136,7 +137,11 @@ class Search:
         if chosen is None:
             return False
         is_frozen, study = state_of(chosen) == "frozen", self._record.study
-        self._wait(study.thaw(chosen.number) if is_frozen else study.add(chosen), is_frozen)
+        proposal = study.thaw(chosen.number) if is_frozen else study.add(chosen)
+        if proposal.confirms is not None and not is_frozen:
+            again = "the default" if proposal.confirm_role == DEFAULT else f"trial {proposal.confirms}"
+            self._control.say(f"trial {proposal.number}: trains {again} again, with a fresh seed")
+        self._wait(proposal, is_frozen)
         return True
 
     def _drawn(self) -> FrozenTrial | None:

@@ -34,6 +34,8 @@ def test_buildings_and_chargers_may_have_blanks_as_in_the_files_of_meters(given:
         ("arrival,departure,energy_kwh\n", "no rows"),
         ("arrival,departure,energy_kwh\n2024-03-21 18:00,2024-03-22 07:00,9\n", "no column building"),
         ("building,arrival,departure,kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n", "unknown column 'kwh'"),
+        ("id,building,arrival,departure,tariff\n7,Home_A,2024-03-21 18:00,2024-03-22 07:00,9\n", "columns 'id', 'tariff'"),
+        ("building,arrival,departure,energy_kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,\n", "energy_kwh is missing"),
         ("building,arrival,departure\nHome_A,2024-03-21 18:00,2024-03-22 07:00\n", "energy_kwh, or arrival_soc"),
         ("building,arrival,departure,energy_kwh\nHome_Z,2024-03-21 18:00,2024-03-22 07:00,9\n", "'Home_Z' is not in --load"),
         ("building,arrival,departure,energy_kwh\n,2024-03-21 18:00,2024-03-22 07:00,9\n", "line 2: building '' is not in"),

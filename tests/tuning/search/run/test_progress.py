@@ -260,6 +260,16 @@ def test_an_evaluation_is_told_with_its_own_score_beside_the_best_that_counts(cl
     assert "trial 0: score +0.2000 at 500 steps; its best: +0.3000\n" in output.getvalue()
 
 
+def test_that_a_requirement_is_missed_is_said_once_where_the_best_misses_it_too(clock: Clock) -> None:
+    output = io.StringIO()
+    settings = Settings(trials=4, steps=1000, scheduler="none", require=("ev_served>=0.99",))
+    shown = Progress(Console(file=output, width=200), settings, trials())
+    start(shown, 0)
+    rows = [{"trial": 0, "year": 1, "hours": 10, "steps": 500, "score": 0.2, "ev_served": 0.5, "ev_required_kwh": 1.0}]
+    tell(shown, trial(0), Report(500, evaluated=Evaluated(2, 500, Outcome(0.3, shortfall=0.1)), evaluations=rows))
+    assert "trial 0: score +0.2000, misses a requirement at 500 steps\n" in output.getvalue()
+
+
 def test_of_equal_trials_the_first_is_the_best(clock: Clock) -> None:
     shown, _ = progress(("complete", 1000, 0.1), ("complete", 1000, 0.5), ("complete", 1000, 0.5))
     assert "best +0.5000 (trial 1)" in shown.parts()

@@ -10,16 +10,18 @@ from common.units import GIB, MIB
 from results import load
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
-from tests.tuning.search.fakes import REPORTS, RUNG, Searched, StopsAll, changed, evaluated, states, two_begun
+from tests.tuning.search.fakes import REPORTS, RUNG, STEPS, Searched, StopsAll, changed, evaluated, states, two_begun
+from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.option_values import Budget
 from tuning.experiment.settings import Settings
 from tuning.memory.prediction import CardBaseline
-from tuning.search.promotion.choosing import MOST_IN_VAIN
+from tuning.search.promotion.choosing import MOST_IN_VAIN, LastPart
+from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.thawing import Thawing
 from tuning.search.record.ledger import Ledger
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import Key
+from tuning.search.record.trials import Costs, Key
 from tuning.storage.search_files import Home, SearchFiles
 from tuning.trial.evaluations import did_nothing
 from tuning.trial.protocol import Report
@@ -97,6 +99,25 @@ def thawing(experiment: Experiment, steps: int, trials: float = 3, freezes: bool
     )  # fmt: skip
     ledger.memory = of.memory
     return of
+
+
+def test_it_is_said_which_trial_one_trains_again(experiment: Experiment) -> None:
+    of = thawing(experiment, 12 * STEPS, trials=2, freezes=False)
+    first = of.begin()
+    assert first == 0
+    confirmation = Confirmation(Costs(algorithm("ppo").space), of.rows.assignment(first), STEPS, RUNG)
+    of.search._choosing = replace(of.choosing, last_part=LastPart(confirmation, of.ledger, 0.5, 0.5))
+    of.complete(first, 0.1)
+    second = of.begin()
+    assert second == 1
+    of.complete(second, 0.2)
+    assert not of.control.lines
+    begun = [of.begin(), of.begin()]
+    again = {number: of.memory.trial(number).user_attrs[Key.CONFIRMS] for number in begun if number is not None}
+    names = {0: "the default", 1: "trial 1"}
+    assert set(again.values()) == set(names)
+    told = [f"trial {number}: trains {names[confirms]} again, with a fresh seed" for number, confirms in again.items()]
+    assert of.control.lines == told
 
 
 def advance(of: Searched, number: int, evaluation: int) -> bool:
