@@ -99,8 +99,7 @@ class TrialRecords:
         self.leave(number)  # a copy is made anew
         for table in OF_A_REPORT:
             # A copy of a teacher is evaluated at 0 steps, before training, and again where training begins anew.
-            if drop_rows_after(self._folder, table, number, steps or -1):
-                self._written(rows_path(self._folder, table, number))
+            self._drop(table, number, steps or -1)
         row = self._row(number)
         if row and row.get("further_episodes") and row["kept_steps"] > steps:
             self.update(number, further_episodes=None)
@@ -119,7 +118,7 @@ class TrialRecords:
         if number not in self._copies:
             settings, self._copies[number] = self._experiment.settings, []
             if settings.track:
-                rows, given = read_rows(self._folder, "reports", number), self.assignment(number)
+                rows, given = self._read("reports", number), self.assignment(number)
                 self._copies[number] = copies_of(settings, self._experiment.paths, self.row(number), given, rows)
         return self._copies[number]
 
@@ -204,7 +203,7 @@ class TrialRecords:
 
     def add_further(self, number: int, rows: Sequence[Row]) -> None:
         """Add episodes of the policy that a trial is rated by, beside those of its evaluation, and rate it by all of them."""
-        before, steps = read_rows(self._folder, "evaluations", number), self.row(number)["kept_steps"]
+        before, steps = self._read("evaluations", number), self.row(number)["kept_steps"]
         whole = [row for row in (*before, *rows) if row["steps"] == steps]
         if rows:
             self._add("evaluations", number, rows)
@@ -219,7 +218,7 @@ class TrialRecords:
         return self._experiment.paths.part("trials", number)
 
     def _row(self, number: int) -> dict[str, Any] | None:
-        rows, settings = read_rows(self._folder, "trials", number), self._experiment.settings
+        rows, settings = self._read("trials", number), self._experiment.settings
         if not rows:
             return None
         (row,) = rows
@@ -235,12 +234,20 @@ class TrialRecords:
                 )
         return row
 
+    def _read(self, table: str, number: int) -> list[dict[str, Any]]:
+        """Rows of a trial; none where it has none. Raises a ResultsError if they are damaged."""
+        return read_rows(self._folder, table, number)
+
     def _write(self, row: Row) -> None:
         self._written(write_rows(self._folder, "trials", row["trial"], [row], self._hyperparameters))
 
     def _add(self, table: str, number: int, rows: Sequence[Row]) -> None:
         measures = self._experiment.settings.task.columns if table == "evaluations" else None
         self._written(add_rows(self._folder, table, number, rows, measures))
+
+    def _drop(self, table: str, number: int, steps: int) -> None:
+        if drop_rows_after(self._folder, table, number, steps):
+            self._written(rows_path(self._folder, table, number))
 
 
 @cache

@@ -267,7 +267,7 @@ def test_where_thermal_storages_alone_act_a_plan_is_searched_too(small_schema: P
 
 
 def test_no_plan_is_searched_where_there_is_none(homes: SiteTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("envs.environments.fit.why_no_plan", lambda site: "no bound")
+    monkeypatch.setattr("envs.environments.fit.why_no_mpc", lambda site: "no bound")
     assert "plan" not in searched(fitted(PPO, homes, plans=True)[0])
 
 
