@@ -19,7 +19,7 @@ from envs.objective.evaluate import TRAINING_HOURS, Evaluation, Policy, evaluate
 from envs.objective.reward import RewardName, check_reward
 from envs.objective.weights import Weights
 from envs.observation import ObservationLayout
-from envs.scenarios.scenario import DEFAULT, Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts
+from envs.scenarios.scenario import DEFAULT, Scenario, Split, Splits, Window, sample_weeks, scenario, training_starts, weeks_of
 from envs.seen import Seen
 
 if TYPE_CHECKING:
@@ -140,6 +140,12 @@ class SiteTask:
     def validation_windows(self) -> tuple[Window, ...]:
         """Windows that a trial is rated on."""
         return tuple(sample_weeks(self.site.windows("validation"), self.validation_weeks))
+
+    @property
+    def further_windows(self) -> tuple[Window, ...]:
+        """All other weeks of the validation split."""
+        every = self.site.windows("validation")
+        return tuple(week for week in sample_weeks(every, len(weeks_of(every))) if week not in self.validation_windows)
 
     def evaluation_env(self, windows: Sequence[Window] | None = None, own_layout: bool = False) -> SiteEnv | WindowsEnv:
         """Runs policies through windows in order, by default those that validate; `own_layout` as of `observation_layout`."""

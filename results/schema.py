@@ -46,7 +46,11 @@ _TRIALS: Columns = {
     "state": ("string", "", "running, frozen (it may go on), complete, pruned, oom or failed"),
     "score": ("float64", "1", "score of the evaluation that counts (--keep); more is better, 0 is the uncontrolled site"),
     "kept_steps": ("int64", "1", "steps at that evaluation, whose policy is exported"),
-    "further_episodes": ("int64", "1", "further episodes in the score; 0 ranks after others; empty before a search's end"),
+    "further_episodes": (
+        "int64",
+        "1",
+        "further episodes or weeks in the score; 0 ranks last; empty before a search's end",
+    ),
     "plan_score": ("float64", "1", "score of its plan alone, which its policy changes; empty without a plan"),
     **_RATED,
     "on_front": ("bool", "", "of two objectives, whether no trial was better in both when the last run ended"),
@@ -136,6 +140,7 @@ _EVALUATIONS: Columns = {
     "year": ("int64", "1", "scenario year; of an environment the number of the episode"),
     "backend": ("string", "", "what judged"),
     "hours": ("int64", "h", "hours that were run; empty for episodes, which weigh alike"),
+    "further": ("bool", "", "whether at a search's end, beyond its evaluations; else empty"),
 }
 
 _COLUMNS = {"trials": _TRIALS, "reports": _REPORTS, "evaluations": _EVALUATIONS}

@@ -58,15 +58,11 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     best_rule = max((row for row in rows if row["kind"] == RULE), key=lambda row: row["score"], default=None)  # type: ignore[arg-type, return-value]
     rows = [row for row in rows if row["kind"] != RULE or row is best_rule]
     best, alone = results.best, best_alone(results)
-    rated = results.rated_evaluations
-    # The best may have run through further episodes, which no other controller has.
-    rated = rated[rated["year"].isin(results.yardsticks["year"])]
     for trial, words in ((best, ""), (alone, ", the best that acts alone")):
         if trial is None or (words and trial["trial"] == best["trial"]):
             continue
-        own, name = rated[rated["trial"] == trial["trial"]], f"trial {trial['trial']}{words}"
-        score = SCORE.value(own) if results.of_environment else trial["score"]
-        rows.append({"name": name, "kind": TRIAL, "score": score, "misses": False, **_each(shown, own)})
+        own, name = _on_same(results, trial["trial"]), f"trial {trial['trial']}{words}"
+        rows.append({"name": name, "kind": TRIAL, "score": SCORE.value(own), "misses": False, **_each(shown, own)})
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append(
             {"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"], "misses": False}
@@ -78,6 +74,12 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
         # That of those who serve vehicles is no bound of others.
         table.loc[table["served"] < LEAST_SERVED * without - UNNOTICED, "of_bound"] = float("nan")
     return table.sort_values("score", kind="stable", ignore_index=True)
+
+
+def _on_same(results: Results, trial: int) -> pd.DataFrame:
+    """What rates a trial, without the further episodes or weeks that no other controller has run through."""
+    rated = results.rated_evaluations
+    return rated[(rated["trial"] == trial) & rated["further"].isna()]
 
 
 def _misses(rows: pd.DataFrame, measures: Mapping[str, Measure], stated: Sequence[str]) -> bool:
@@ -129,7 +131,8 @@ def yardstick_lines(results: Results) -> list[str]:
     if results.scored.empty:
         return []
     best, table, lines = results.best, beside_yardsticks(results), list[str]()
-    number, value = best["trial"], float(best["score"])
+    number = best["trial"]
+    value = SCORE.value(_on_same(results, number))
     # A row that was written again after a loss does not say what its plan scores.
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         added = value - float(best["plan_score"])

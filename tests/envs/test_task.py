@@ -74,6 +74,15 @@ def test_policies_are_rated_on_the_weeks_that_validate_or_on_given_windows(small
     assert evaluation.hours == 48
 
 
+def test_further_weeks_are_those_of_the_validation_split_that_rate_no_trial(small_schema: Path) -> None:
+    task = SiteTask(str(small_schema), validation_weeks=3)
+    every = {window.start for window in replace(task, validation_weeks=100).validation_windows}
+    rated, further = ({window.start for window in windows} for windows in (task.validation_windows, task.further_windows))
+    assert len(rated) == 3
+    assert not rated & further
+    assert rated | further == every
+
+
 def test_training_sees_the_training_split_alone(small_schema: Path) -> None:
     task = SiteTask(str(small_schema))
     env = task.training_env(1)

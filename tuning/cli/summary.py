@@ -246,7 +246,8 @@ _SAME_HOURS = "The same hours under other controllers"
 def _same(results: Results, last: pd.DataFrame) -> str:
     """Title of other controllers, which may have run through less than what rates the best."""
     if not results.of_environment:
-        return _SAME_HOURS
+        hours = int(last.loc[last["further"].isna(), "hours"].sum())
+        return _SAME_HOURS if hours == last["hours"].sum() else f"Other controllers: {hours:,} of these hours"
     count = int(results.yardsticks.groupby("contender").size().max())
     return (
         "The same episodes under other controllers" if count == len(last) else f"Other controllers: the first {count} episodes"

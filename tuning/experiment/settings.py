@@ -199,8 +199,10 @@ class Settings(TrialSettings):
     """Number of the evaluation with which a trial ends; 0 for that of its last step. A judgement trains each contender as far
     as its search had rated it."""
     validation_weeks: int = 52
-    """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it. The default is less where
-    CityLearn itself steps: as many as take a fifth of a trial."""
+    """Weeks of the validation split that an evaluation runs through, evenly spaced; 0 for all of it. Where CityLearn itself
+    steps, the default is what takes a fifth of a trial, and the best three run through all at the end."""
+    further_weeks: Annotated[bool, tyro.conf.Suppress] = False
+    """Whether they do: where nobody chose the number."""
     seed: int = 0
     """Seed of the experiment."""
     start_from: tuple[str, ...] = ("default",)
@@ -436,6 +438,11 @@ class Settings(TrialSettings):
         if self.env:
             return f"{self.episodes} episodes"
         return self.splits.words(split, "days" if self.scenario.endswith(".json") else "years")
+
+    @property
+    def further_words(self) -> str:
+        """What the best run through at the end of a search, beyond its evaluations."""
+        return f"further {'episodes' if self.env else 'weeks'}"
 
     @property
     def rewarded_by(self) -> str:

@@ -297,8 +297,8 @@ def _search_held(opened: Opened, files: SearchFiles, console: Console) -> Result
 
         def at_end() -> None:
             if not load(experiment.paths.folder).scored.empty:
-                if experiment.settings.env:
-                    with busy(console, "rating what may be the best by further episodes"):
+                if experiment.settings.env or experiment.settings.further_weeks:
+                    with busy(console, f"rating what may be the best by {experiment.settings.further_words}"):
                         look_again(experiment, files.written, partial(say, console))
                 write_yardsticks(experiment, files.written, console)
                 write_week(experiment, files.written, console)

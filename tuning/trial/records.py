@@ -201,13 +201,12 @@ class TrialRecords:
         is_same = before.get("further_episodes") is not None and columns.get("kept_steps") == before["kept_steps"]
         self.update(number, **{name: value for name, value in columns.items() if not (is_same and name in RATED)})
 
-    def add_further(self, number: int, rows: Sequence[Row]) -> None:
-        """Add episodes of the policy that a trial is rated by, beside those of its evaluation, and rate it by all of them."""
+    def add_further(self, number: int, rows: Sequence[Row], further: int) -> None:
+        """Add `further` episodes or weeks of the policy that a trial is rated by, and rate it by these and its evaluation."""
         before, steps = self._read("evaluations", number), self.row(number)["kept_steps"]
         whole = [row for row in (*before, *rows) if row["steps"] == steps]
         if rows:
             self._add("evaluations", number, rows)
-        further = len(whole) - self._experiment.settings.episodes
         self.update(number, **rated_columns(self.aim, self.aim.outcome(whole)), further_episodes=further)
 
     def end(self, number: int, state: str, error: str = "") -> None:

@@ -1,6 +1,6 @@
-"""At the end of a search in an environment whatever may be its best is rated by further episodes.
+"""At the end of a search whatever may be its best is rated by further episodes, or where CityLearn steps by further weeks.
 
-The best of many evaluations owes part of its score, and that it was chosen, to luck in few episodes.
+The best of many evaluations owes part of its score, and that it was chosen, to luck in few of them.
 """
 
 import math
@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from common.errors import InconsistentError, UserError
+from envs.gym.task import EnvTask
 from envs.objective.aim import Aim, Row
+from envs.objective.columns import evaluation_row
 from results import Results, load
 from results.live import PROGRESS_FILE, LiveSearch
 from results.loader import ranked, ratings
@@ -25,27 +27,31 @@ from tuning.trial.policy import trained
 from tuning.trial.records import TrialRecords
 
 MOST_TRIALS = 8  # that are rated by further episodes
+MOST_OF_A_SITE = 3  # by further weeks, which take CityLearn minutes
 
 
 def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Callable[[str], None]) -> None:
-    """Rate trials by further episodes, the best ones first, until no other one could be the best; Ray is there.
+    """Rate trials by more than their evaluations, the best ones first, until no other one could be the best; Ray is there.
 
     One after the other, as each may show that the next one cannot be. No decision of a search depends on it.
     """
     settings, folder, records = experiment.settings, experiment.paths.folder, TrialRecords(experiment, written)
     tried, failed = set[int](), list[str]()
-    while len(tried) < MOST_TRIALS and (due := open_trials(results := load(folder), settings.aim, tried)):
+    most, task = (MOST_TRIALS if settings.env else MOST_OF_A_SITE), settings.task
+    further = task.further.episodes if isinstance(task, EnvTask) else len(task.further_windows)
+    while len(tried) < most and (due := open_trials(results := load(folder), settings.aim, tried)):
         tried.add(number := due[0])
         rows = list[Row]()
         # A run that was killed may have left them.
-        if (results.rated_evaluations["trial"] == number).sum() <= settings.episodes:
+        rated = results.rated_evaluations
+        if rated.loc[rated["trial"] == number, "further"].isna().all():
             of_trial = searched_here(experiment, number).paths.folder
             try:
                 (rows,) = run_jobs([Job(partial(further_rows, of_trial, number, settings.trust_scenario), here=True)])
             except (UserError, InconsistentError) as error:
                 failed.append(f"trial {number}: {error}")
                 continue
-        records.add_further(number, rows)
+        records.add_further(number, rows, further)
     scored = load(folder).scored
     for number in scored.loc[scored["further_episodes"].isna(), "trial"].tolist():
         records.update(number, further_episodes=0)
@@ -57,12 +63,15 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
         written(folder / PROGRESS_FILE)
     if failed:
         others = f"; nor are {len(failed) - 1} others" if failed[1:] else ""
-        tell(f"not rated by further episodes: {failed[0]}{others}")
+        tell(f"not rated by {settings.further_words}: {failed[0]}{others}")
 
 
 def open_trials(results: Results, aim: Aim, tried: Collection[int] = ()) -> list[int]:
     """Numbers of the trials that may be the best, by rating: their intervals reach above the best of those looked at again."""
     rated, scored = results.rated_evaluations, results.scored
+    if not results.of_environment:
+        # Without episodes there are no intervals. Those that an end of a run has passed over have a 0.
+        return [n for n in ranked(scored[scored["further_episodes"].isna()])["trial"].tolist() if n not in tried]
     looked = scored["further_episodes"] > 0
     best = ratings(scored[looked]).max() if looked.any() else -math.inf
     numbers = [number for number in ranked(scored[~looked])["trial"].tolist() if number not in tried]
@@ -78,10 +87,17 @@ def _highest(rows: list[Row], aim: Aim) -> float:
 
 
 def further_rows(folder: Path, number: int, is_trusted: bool) -> list[Row]:
-    """Rows of a trial's policy in further episodes."""
+    """Rows of a trial's policy in further episodes, or in the other weeks of its site."""
     experiment = open_experiment(folder).trusting(is_trusted)
     settings = experiment.settings
     with trained(experiment, number, split="validation", keep=settings.keep) as policy:
-        same = {"trial": number, "steps": policy.steps, "scenario": experiment.scenario, "split": "validation"}
-        rows = settings.env_task.further.rows(policy.policy, "validation")
-        return [same | {"backend": settings.stepped_by} | row for row in rows]
+        same = {
+            "trial": number, "steps": policy.steps, "scenario": experiment.scenario, "split": "validation",
+            "backend": settings.stepped_by, "further": True,
+        }  # fmt: skip
+        if settings.env:
+            rows = settings.env_task.further.rows(policy.policy, "validation")
+        else:
+            site = policy.on_site
+            rows = list(map(evaluation_row, site.rate(policy.policy, site.further_windows, policy.shares)))
+        return [same | row for row in rows]

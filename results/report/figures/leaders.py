@@ -40,7 +40,7 @@ def leaders(board: pd.DataFrame) -> Figure:
             gap = float(best["rating"] - default["rating"].iloc[0])
             fewer = default["further_episodes"].iloc[0] < best["further_episodes"]
             trained = f"trial {default['trial'].iloc[0]}, after {default['kept_steps'].iloc[0]:,} steps"
-            trained += ", over fewer episodes" if fewer else ""
+            trained += ", over fewer episodes or weeks" if fewer else ""
             beside = f", {score(abs(gap)).removeprefix('+')} {'above' if gap >= 0 else 'below'} the default ({trained})"
         named = ", the default" if bool(best["is_default"]) else ""
         answer = (

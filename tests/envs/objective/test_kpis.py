@@ -251,3 +251,6 @@ def test_a_ratio_to_nothing_is_no_number_but_nothing_to_nothing_is_one() -> None
     found = district_ratios(net, nothing, net, nothing)
     assert np.isnan(found["citylearn_cost_total"])
     assert found["citylearn_carbon_emissions_total"] == 1.0
+    # Where nothing flows there is no load factor, which counts as 0.
+    varying = np.array([[1.0, 2.0, 1.0, 3.0]])
+    assert district_ratios(nothing, varying, net, net)["citylearn_daily_one_minus_load_factor_average"] == 0.0

@@ -59,6 +59,16 @@ def test_the_best_two_stand_between_rules_and_the_bound(tmp_path: Path) -> None:
     ]
 
 
+def test_a_trial_that_ran_through_further_weeks_is_compared_over_those_of_the_others(tmp_path: Path) -> None:
+    few, further = (made.evaluation(0, made.BUDGET, score, ev_served=0.9, ev_required_kwh=10.0) for score in (0.05, 0.2))
+    rows = [few, {**further, "hours": 9000, "further": True}, *controllers()]
+    results = made.tables(tmp_path, [planned(0, 0.185, 0.04)], evaluations=rows)
+    assert beside_yardsticks(results).set_index("name").loc["trial 0", "score"] == 0.05
+    first, _, third, _ = yardstick_lines(results)
+    assert first.endswith("what its policy learned adds +0.0100.")
+    assert third.startswith("Trial 0 reaches 62% of")
+
+
 def better(folder: Path, served: float, **settings: Any) -> tuple[str, str] | None:
     """The controller that is better than a trial, where model predictive control serves so much of the vehicles' energy."""
     made.settle(folder, **settings)
@@ -133,6 +143,7 @@ def test_what_is_aimed_at_stands_beside_the_score_of_each(tmp_path: Path) -> Non
 def test_in_an_environment_all_stand_by_the_same_episodes(tmp_path: Path) -> None:
     of_env: Row = {"backend": "gymnasium", "hours": None}
     own = [made.evaluation(0, made.BUDGET, score, year=year, **of_env) for year, score in enumerate((1.0, 3.0, 8.0))]
+    own[2]["further"] = True
     random = [{**made.evaluation(0, 0, 1.0, year=year, contender="random actions", **of_env), "trial": None} for year in (0, 1)]
     table = beside_yardsticks(made.tables(tmp_path, [made.row(0, 4.0)], evaluations=[*own, *random])).set_index("name")
     assert table["score"].to_dict() == {"trial 0": 2.0, "random actions": 1.0}, "the third is a further one of the best alone"

@@ -54,7 +54,8 @@ def write_trial(folder: Path, number: int, state: str, score: float | None = Non
 
 
 def write_evaluation(folder: Path, number: int, year: int, **columns: float) -> None:
-    names = [field.name for field in schema("evaluations", measures=evaluation_columns()) if not pa.types.is_string(field.type)]
+    fields = schema("evaluations", measures=evaluation_columns())
+    names = [field.name for field in fields if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)]
     nobody = dict.fromkeys(("discomfort", "uncontrolled_discomfort"), math.nan)
     about = {"trial": number, "steps": 1000, "year": year}
     row: dict[str, Any] = {**dict.fromkeys(names, 100), **nobody, **about, **columns}
@@ -305,7 +306,7 @@ DEFAULT, BETTER, LUCKY = [0.10, 0.11, 0.12], [0.20, 0.21, 0.221], [0.10, 0.25, 0
             {0: DEFAULT, 3: BETTER},
             {
                 1: "  the default (trial 0): +0.1100 (+0.0852 to +0.1348), 3 seeds",
-                3: "  trial 3 against the default: +0.1003",
+                3: "  trial 3 against the default: +0.1003 (+0.0989 to +0.1018)",
                 -1: "Better than the default: trial 3.",
             },
         ),

@@ -54,7 +54,8 @@ def test_splits_are_part_of_what_an_experiment_is() -> None:
         ([], [*SPLITS, "set", "weights", "require", "start_from", "learn_from"]),
         (["text"], [*SPLITS, "start_from", "learn_from"]),
         ([["text"]], ["set"]),
-        *((value, []) for value in (None, True, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),
+        (True, ["further_weeks"]),
+        *((value, []) for value in (None, -1, 10**30, math.nan, [[1]], [None], {}, {"a": 1})),
     ],
 )
 def test_each_setting_takes_values_of_its_type_alone(value: object, taken_by: list[str]) -> None:

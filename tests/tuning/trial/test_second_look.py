@@ -1,17 +1,21 @@
 """At the end of a search in an environment those are rated again that their intervals do not tell from the best."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from common.errors import UserError
 from envs.objective.aim import SCORE_ALONE
 from results import Results, load
 from results.loader import ranked
 from tests.results.made import BUDGET, Row, evaluation, row, tables
-from tuning.experiment.folder import Experiment, create
+from tuning import tune
+from tuning.cli.summary import print_summary
+from tuning.experiment.folder import Experiment, create, open_experiment
 from tuning.experiment.settings import Settings
 from tuning.trial import second_look
 from tuning.trial.protocol import Proposal
@@ -25,7 +29,11 @@ def results(folder: Path, returns: Sequence[Sequence[float]], further: Sequence[
         row(number, float(np.mean(own)), further_episodes=count)
         for number, (own, count) in enumerate(zip(returns, further, strict=True))
     ]
-    evaluations = [evaluation(number, BUDGET, own, year=n) for number, each in enumerate(returns) for n, own in enumerate(each)]
+    evaluations = [
+        evaluation(number, BUDGET, own, year=n, backend="gymnasium")
+        for number, each in enumerate(returns)
+        for n, own in enumerate(each)
+    ]
     return tables(folder, trials, evaluations=evaluations)
 
 
@@ -68,7 +76,7 @@ def test_the_best_by_all_episodes_wins_before_those_that_few_episodes_rate(
         asked.append(number)
         if number == 1:
             raise UserError("it has no checkpoint")
-        return [told(number, 3 + episode, {0: 1.5, 2: 0.5}[number]) for episode in range(12)]
+        return [{**told(number, 3 + episode, {0: 1.5, 2: 0.5}[number]), "further": True} for episode in range(12)]
 
     monkeypatch.setattr(second_look, "further_rows", further)
     monkeypatch.setattr(second_look, "run_jobs", lambda jobs: [job.work() for job in jobs])
@@ -103,6 +111,58 @@ def test_the_best_by_all_episodes_wins_before_those_that_few_episodes_rate(
     look_again(searched, lambda path: None, lines.append)
     assert asked[3:] == [], "trial 1 has no rows of its new policy"
     assert records.row(2)["further_episodes"] == 12
+
+
+def test_of_a_site_the_best_three_are_rated_by_its_other_weeks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = create(Settings(backend="citylearn", name="s", dir=str(tmp_path), validation_weeks=4, further_weeks=True))
+    records, asked = TrialRecords(of), list[int]()
+
+    def of_site(number: int, hours: int, score: float, **more: bool) -> Row:
+        facts = {"trial": number, "steps": BUDGET, "scenario": "iquitos", "split": "validation", "backend": "citylearn"}
+        return {**facts, "year": 2, "hours": hours, "score": score, **more}
+
+    def complete(number: int, score: float) -> None:
+        records.begin(Proposal(number, records.space.complete({})))
+        records.update(number, state="complete", kept_steps=BUDGET, steps=BUDGET, score=score, seconds=1.0)
+        records._add("evaluations", number, [of_site(number, 672, score)])
+
+    def further(folder: Path, number: int, is_trusted: bool) -> list[Row]:
+        asked.append(number)
+        return [of_site(number, 8064, {0: 0.1, 1: 0.4, 2: 0.2, 3: 0.1, 4: 0.5}[number], further=True)]
+
+    for number in range(4):
+        complete(number, 0.01 * number)
+    monkeypatch.setattr(second_look, "further_rows", further)
+    monkeypatch.setattr(second_look, "run_jobs", lambda jobs: [job.work() for job in jobs])
+    for _ in range(2):
+        look_again(of, lambda path: None, print)
+        assert asked == [3, 2, 1], "once at the first end, and not again at one without new trials"
+    found = load(of.paths.folder)
+    assert found.trials["further_episodes"].tolist() == [0, 48, 48, 48]
+    assert found.best["trial"] == 1
+    assert found.best["score"] == pytest.approx((672 * 0.01 + 8064 * 0.4) / 8736)
+    complete(4, -0.5)
+    look_again(of, lambda path: None, print)
+    assert asked[3:] == [4]
+    assert load(of.paths.folder).best["trial"] == 4
+
+
+def test_a_search_that_citylearn_steps_ends_with_all_weeks_of_its_best(small_schema: Path, tmp_path: Path) -> None:
+    given = Settings(
+        scenario=str(small_schema), backend="citylearn", preset="default", set=(("n_steps=32", "batch_size=32"),), trials=1,
+        steps=128, evaluations=1, confirm=0.0, dir=str(tmp_path), name="s",
+    )  # fmt: skip
+    console = Console(file=io.StringIO(), width=200)
+    results = tune(given, console=console)
+    few, other = results.rated_evaluations.sort_values("hours").to_dict("records")
+    task = open_experiment(tmp_path / "s").settings.site_task
+    assert (few["hours"], other["hours"]) == (24, sum(window.hours for window in task.further_windows))
+    assert (few["further"], other["further"]) == (None, True)
+    assert results.best["further_episodes"] == len(task.further_windows) > 1
+    whole = (few["score"] * few["hours"] + other["score"] * other["hours"]) / (few["hours"] + other["hours"])
+    assert results.best["score"] == pytest.approx(whole)
+    print_summary(results, console)
+    assert f"Other controllers: {few['hours']} of these hours" in console.file.getvalue()
 
 
 def test_so_many_are_looked_at_and_no_more(searched: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:

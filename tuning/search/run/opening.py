@@ -338,10 +338,10 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
     if settings.validation_weeks == Settings.validation_weeks:
         fit = max(1, int(settings.rung_steps * RATED / (1.0 - RATED)) // max(window.hours for window in windows))
         if fit < len(windows):
-            settings = replace(settings, validation_weeks=fit)
+            settings = replace(settings, validation_weeks=fit, further_weeks=True)
             lines.append(
                 f"evaluations run {fit} of {len(windows)} windows of the validation split, as CityLearn takes as long for them "
-                "as for training; --validation-weeks 0 runs all"
+                "as for training, and at the end the best three trials run the others; --validation-weeks 0 runs all"
             )
             windows = settings.site_task.validation_windows
     pace = steps_per_second(task.site)

@@ -19,6 +19,6 @@ def test_leaders_say_how_far_the_best_is_above_the_default() -> None:
         == "Trial 3, with +0.3000 after 5,000 steps, 0.1000 above the default (trial 0, after 4,000 steps)."
     )
     looked_at = leaders(board.assign(further_episodes=[20, 0])).answer
-    assert looked_at.endswith("above the default (trial 0, after 4,000 steps, over fewer episodes).")
+    assert looked_at.endswith("above the default (trial 0, after 4,000 steps, over fewer episodes or weeks).")
     nothing = leaders(board.assign(rating=[-5e-9, -6e-9])).panels[0].spec
     assert [row["rating"] for row in nothing["layer"][0]["data"]["values"]] == [0.0, 0.0]

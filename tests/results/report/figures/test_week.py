@@ -4,6 +4,7 @@ from pathlib import Path
 
 from results.places import ROLLOUTS, WEEK_OF_BEST
 from results.report.figures.week import figure, hardest_week
+from results.report.figures.week import week as figure_of
 from results.report.subjects import Search
 from results.rollout import table
 from results.table_files import write_parquet
@@ -35,4 +36,6 @@ def test_the_winners_week_stands_beside_other_controllers_as_long_as_it_is_the_w
         "Beside it imports MPC 168 kWh with at most 1.00 kW and perfect foresight 84.0 kWh with at most 0.500 kW."
         in shown.answer
     )
+    alike = week.assign(net_kwh=week["uncontrolled_net_kwh"])
+    assert "; its highest hour is 10.0 kW, as without." in figure_of(alike).answer
     assert {row["name"] for row in shown.panels[0].spec["layer"][0]["data"]["values"]} >= {"MPC", "perfect foresight"}
