@@ -20,7 +20,7 @@ import numpy as np
 from common.measure import BY_HOURS, MOST, Measure
 from common.units import DAY
 from envs.objective.reference import Reference
-from envs.objective.series import Exogenous, Run, Sessions, day_peak_rises, export_kwh, import_kwh, solar_use_kwh
+from envs.objective.series import Exogenous, Run, Sessions, export_kwh, import_kwh, solar_use_kwh
 from envs.scenarios.tariff import demand_costs
 
 
@@ -190,12 +190,9 @@ def _peak_kw(run: JoinedRun) -> float:
 
 
 def _daily_peak_kw(run: JoinedRun) -> float:
-    day = run.series.day
-    rises, number = 0.0, 0
-    for part, net in zip(run.parts, run.site_net_kwh, strict=True):
-        own = day[part.rows]
-        rises, number = rises + float(day_peak_rises(own, net).sum()), number + int(own[-1] - own[0]) + 1
-    return run.series.steps_per_hour * rises / number
+    days = (np.flatnonzero(np.diff(run.series.day[part.rows], prepend=-1)) for part in run.parts)
+    peaks = [np.maximum.reduceat(import_kwh(net), own) for own, net in zip(days, run.site_net_kwh, strict=True)]
+    return run.series.steps_per_hour * float(np.concatenate(peaks).mean())
 
 
 def _ramping_kwh(run: JoinedRun) -> float:
