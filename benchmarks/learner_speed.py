@@ -4,9 +4,8 @@ Run: `uv run --group benchmarks python benchmarks/learner_speed.py`. The sides t
 of `iquitos` from 64 copies and learns from them. Two rates are printed: of learning alone, and of both. Ours computes the
 values of what was collected where it learns, theirs where it collects, so the second rate is the fair one. Ours is measured in
 three ways: with the same perceptrons over all features, with a network that chargers share, with chargers that follow a rule.
-The last is the default. Of that it is told how near its learner comes to a core's rate of matrix products: what they take alone
-over what learning takes. SBX is Stable-Baselines3 on JAX and has no A2C. Time is this process's own, so others do not count.
-Quote the ratios.
+The last is the default. Of two of them it is told how near the learner comes to a core's rate of matrix products. SBX is
+Stable-Baselines3 on JAX and has no A2C. Time is this process's own, so others do not count. Quote the ratios.
 """
 
 import os
@@ -66,12 +65,12 @@ class Ours:
 
         trainer.learner.learn = timed
 
-    def operations(self, rows: int, epochs: int) -> int:
-        """Floating-point operations of the products in an update: forward and backward passes, and the first values."""
+    def operations(self, epochs: int) -> int:
+        """Floating-point operations of the products for a transition: forward and backward passes, and the first value."""
         policy, value = ([layer.weight.numel() for layer in network._layers] for network in self.learner.network.written_out)
         # Of each weight a multiplication and an addition: forward, for its slope and, behind the first layer, for its input.
         step = sum(3 * sum(own) - own[0] for own in (policy, value))
-        return 2 * rows * (epochs * step + sum(value))
+        return 2 * (epochs * step + sum(value))
 
     def update(self) -> tuple[float, float]:
         """Collect, learn; seconds of the latter and of both."""
@@ -165,11 +164,10 @@ def main() -> None:
                 f"with collecting {both:,.0f}, {both / theirs[1]:.2f} times"
             )
         if algo == "ppo" and options.device == "cpu":
-            ours, units = sides["ours, chargers follow a rule"], int(options.hidden_sizes.split(",")[0])
-            reached = ours.operations(settings["n_steps"], settings["n_epochs"]) / settings["n_steps"]
-            reached *= rates["ours, chargers follow a rule"][0]
-            rate = product_rate(settings["batch_size"], units)
-            print(f"  its learner: {reached / 1e9:.0f} of {rate / 1e9:.0f} billion operations/s, {reached / rate:.0%}")
+            rate = product_rate(settings["batch_size"], int(options.hidden_sizes.split(",")[0]))
+            for name in ("ours, perceptrons", "ours, chargers follow a rule"):
+                reached = sides[name].operations(settings["n_epochs"]) * rates[name][0]
+                print(f"  {name}: {reached / 1e9:.0f} of {rate / 1e9:.0f} billion operations/s, {reached / rate:.0%}")
 
 
 if __name__ == "__main__":
