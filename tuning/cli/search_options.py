@@ -95,7 +95,8 @@ def _text(file: Path, key: str, value: Any) -> str:
 def as_file(settings: Settings) -> str:
     """Settings as the file that `with_file` reads, without the name, which would continue the experiment."""
     fixed = settings.fixed_texts() if settings.set else {}
-    left_out = {"name", "set", "last_evaluation", "further_weeks"}
+    # Where nobody chose the weeks, nobody has when the file is read.
+    left_out = {"name", "set", "last_evaluation", "further_weeks", *(["validation_weeks"] if settings.further_weeks else [])}
     values = {name: value for name, value in settings.to_json().items() if name not in left_out}
     # TOML writes texts, whole numbers, truths and lists of texts as JSON does.
     lines = [

@@ -60,6 +60,11 @@ def test_settings_as_a_file_are_the_same_settings(settings: Settings, tmp_path: 
     assert again.fixed_texts() == settings.fixed_texts()
 
 
+def test_weeks_that_nobody_chose_are_chosen_anew_by_whoever_reads_the_file(tmp_path: Path) -> None:
+    assert read(tmp_path, as_file(Settings(validation_weeks=3, further_weeks=True))).validation_weeks == 52
+    assert read(tmp_path, as_file(Settings(validation_weeks=3))).validation_weeks == 3
+
+
 @pytest.mark.parametrize("name", OF_A_RUN)
 def test_what_belongs_to_a_run_is_in_no_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"{name} belongs to a run, not into a file"):
