@@ -310,7 +310,13 @@ DEFAULT, BETTER, LUCKY = [0.10, 0.11, 0.12], [0.20, 0.21, 0.221], [0.10, 0.25, 0
                 -1: "Better than the default: trial 3.",
             },
         ),
-        ({0: DEFAULT, 3: LUCKY}, {-2: "Best mean: trial 3.", -1: "No trial is shown to be better than the default."}),
+        (
+            {0: DEFAULT, 3: LUCKY},
+            {
+                3: "  trial 3 against the default: +0.0467 (-0.1541 to +0.2475)",
+                -2: "Best mean: trial 3.", -1: "No trial is shown to be better than the default.",
+            },
+        ),
         ({0: [0.2, 0.21], 3: [0.10, 0.11]}, {-2: "Best mean: the default (trial 0)."}),
         # One seed says nothing, and without the default a mean stands alone.
         ({0: [0.1], 3: [0.2]}, {}),
