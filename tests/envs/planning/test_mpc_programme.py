@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from envs.planning import mpc
+from envs.planning import mpc, mpc_programme
 from envs.planning.mpc import HourPlan, ModelPredictiveControl
 from envs.planning.mpc_programme import MpcError, Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
@@ -52,6 +52,16 @@ def test_a_fresh_programme_of_each_hour_has_the_same_optimum(hours: Hours) -> No
         result = linprog(**held.arguments(programme), method="highs")
         assert result.status == 0
         assert plan.loss == pytest.approx(result.fun, rel=1e-6, abs=1e-9)
+
+
+def test_an_hour_of_a_large_site_has_the_same_optimum(hours: Hours, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, found = hours
+    for rows, is_interior in ((0, True), (10**6, False)):
+        monkeypatch.setattr(mpc_programme, "LARGE", rows)
+        programme = RecedingProgramme(plant.site, 12)
+        for hour, plan in found[:5]:
+            assert programme.solve(hour).loss == pytest.approx(plan.loss, rel=1e-6, abs=1e-6)
+            assert (programme._solver.getInfo().ipm_iteration_count > 0) is is_interior
 
 
 def test_plans_keep_to_power_and_charge(hours: Hours) -> None:
