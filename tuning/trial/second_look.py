@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from common.errors import InconsistentError, UserError
-from envs.gym.task import EnvTask
 from envs.objective.aim import Aim, Row
 from envs.objective.columns import evaluation_row
 from results import Results, load
@@ -37,8 +36,10 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
     """
     settings, folder, records = experiment.settings, experiment.paths.folder, TrialRecords(experiment, written)
     tried, failed = set[int](), list[str]()
-    most, task = (MOST_TRIALS if settings.env else MOST_OF_A_SITE), settings.task
-    further = task.further.episodes if isinstance(task, EnvTask) else len(task.further_windows)
+    if settings.env:
+        most, further = MOST_TRIALS, settings.env_task.further.episodes
+    else:
+        most, further = MOST_OF_A_SITE, len(settings.site_task.further_windows)
     while len(tried) < most and (due := open_trials(results := load(folder), settings.aim, tried)):
         tried.add(number := due[0])
         rows = list[Row]()

@@ -139,8 +139,8 @@ class Search:
         is_frozen, study = state_of(chosen) == "frozen", self._record.study
         proposal = study.thaw(chosen.number) if is_frozen else study.add(chosen)
         if proposal.confirms is not None and not is_frozen:
-            again = "the default" if proposal.confirm_role == DEFAULT else f"trial {proposal.confirms}"
-            self._control.say(f"trial {proposal.number}: trains {again} again, with a fresh seed")
+            whose = "the default" if proposal.confirm_role == DEFAULT else f"the hyperparameters of trial {proposal.confirms}"
+            self._control.say(f"trial {proposal.number}: {whose}, with a fresh seed")
         self._wait(proposal, is_frozen)
         return True
 

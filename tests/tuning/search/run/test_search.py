@@ -114,9 +114,9 @@ def test_it_is_said_which_trial_one_trains_again(experiment: Experiment) -> None
     assert not of.control.lines
     begun = [of.begin(), of.begin()]
     again = {number: of.memory.trial(number).user_attrs[Key.CONFIRMS] for number in begun if number is not None}
-    names = {0: "the default", 1: "trial 1"}
+    names = {0: "the default", 1: "the hyperparameters of trial 1"}
     assert set(again.values()) == set(names)
-    told = [f"trial {number}: trains {names[confirms]} again, with a fresh seed" for number, confirms in again.items()]
+    told = [f"trial {number}: {names[confirms]}, with a fresh seed" for number, confirms in again.items()]
     assert of.control.lines == told
 
 
