@@ -1,6 +1,6 @@
 """A perceptron whose gradient is written out: autograd takes as long for its records of small layers as for their products."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -52,7 +52,7 @@ class WrittenOut:
             found.append(self._layer(layer.bias, found[-1], layer.weight))
         return [*found, torch.addmm(head.bias, found[-1], head.weight.T)]
 
-    def add_gradient(self, run: list[torch.Tensor], slope: torch.Tensor) -> None:
+    def add_gradient(self, run: Sequence[torch.Tensor], slope: torch.Tensor) -> None:
         """Add to the parameters' gradients, by the slope of what is minimised in the outputs of a `run`, of their shape."""
         for number in reversed(range(len(self._layers))):
             layer, inputs = self._layers[number], run[number]

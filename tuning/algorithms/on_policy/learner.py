@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -43,11 +43,17 @@ class OnPolicy(ArrayAlgorithm):
 class Batch(Tensors):
     """Transitions as tensors on the learner's device; actions have shape (T,) if they are one choice."""
 
-    logp: torch.Tensor  # of the actions when they were drawn, shape (T,)
-    inputs: torch.Tensor  # parameters of the distribution that they were drawn from, shape (T, parameters)
     values: torch.Tensor  # of the observations before the update, shape (T,)
     targets: torch.Tensor  # of the value function, shape (T,)
     advantages: torch.Tensor  # shape (T,)
+
+
+@dataclass
+class Drawn(Batch):
+    """With the probabilities by which the actions were drawn."""
+
+    logp: torch.Tensor  # shape (T,)
+    inputs: torch.Tensor  # parameters of the distribution, shape (T, parameters)
 
 
 class Slope(NamedTuple):
@@ -84,6 +90,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
     """Learns from the transitions of one rollout, and forgets them."""
 
     kl_coefficient: float = 0.0
+    _run_of_values: Sequence[torch.Tensor] = ()  # of the gradient step's batch, if it is known already
 
     def build(self) -> None:
         """See `Learner`."""
@@ -113,11 +120,11 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         """Take the gradient steps of one update."""
 
     @abstractmethod
-    def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def policy_loss(self, batch: Any, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Loss of the policy by its distribution now, with advantages as they weigh the gradient; and further measures."""
 
     @abstractmethod
-    def policy_slope(self, batch: Batch, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
+    def policy_slope(self, batch: Any, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
         """What `policy_loss` gives for normal actions, and the loss's slope, with the penalty of a divergence."""
 
     def learn_from(self, data: Rollout, steps: int) -> None:
@@ -147,19 +154,19 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
     def make_batch(self, rollout: Rollout) -> Batch:
         """A rollout with advantages and targets."""
-        arrays = (rollout.observations, rollout.actions, rollout.following, rollout.inputs)
-        observations, actions, following, inputs = map(self.on_device, arrays)
-        values, after = (self._in_blocks(self.network.compute_values, own) for own in (observations, following))
+        arrays = (rollout.observations, rollout.actions, rollout.following)
+        observations, actions, following = map(self.on_device, arrays)
+        values, after = self.values(observations), self._in_blocks(self.network.compute_values, following)
         last_values = after.cpu().double().numpy()
         last_values[rollout.terminated] = 0.0
         known = values.cpu().double().numpy()
         found = advantages(rollout.rewards, known, last_values, rollout.ends, self.h["gamma"], self.h["gae_lambda"])
         targets, weights = (self.on_device(each.astype(np.float32)) for each in (found + known, found))
-        if self.h["bf16"]:
-            # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
-            inputs = self._in_blocks(self._inputs, observations)
-        logp = [self.distribution(inputs[rows]).logp(actions[rows]) for rows in pieces(len(actions), VALUE_ROWS)]
-        return Batch(observations, actions, torch.cat(logp), inputs, values, targets, weights)
+        return Batch(observations, actions, values, targets, weights)
+
+    def values(self, observations: torch.Tensor) -> torch.Tensor:
+        """Values before the update, shape (T,)."""
+        return self._in_blocks(self.network.compute_values, observations)
 
     def _in_blocks(self, of: Callable[[dict[str, torch.Tensor]], torch.Tensor], observations: torch.Tensor) -> torch.Tensor:
         with torch.no_grad(), self.precision():
@@ -224,7 +231,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         assert log_std is not None
         assert log_std.grad is not None
         rows, actions = batch.actions.shape
-        of_means, of_values = policy.run(batch.observations), value.run(batch.observations)
+        of_means, of_values = policy.run(batch.observations), self._run_of_values or value.run(batch.observations)
         now = Normal.of(of_means[-1], log_std, batch.actions)
         of_policy, slope, measures = self.policy_slope(batch, now)
         policy.add_gradient(of_means, slope.mean.mul_(part / rows))
@@ -271,6 +278,15 @@ class PPOLearner(OnPolicyLearner):
         """See `OnPolicyLearner`."""
         return Adam(parameters, lr=self.recipe.value("learning_rate"), eps=EPSILON, fused=True, capturable=self.records)
 
+    def make_batch(self, rollout: Rollout) -> Drawn:
+        """See `OnPolicyLearner`."""
+        batch, inputs = super().make_batch(rollout), self.on_device(rollout.inputs)
+        if self.h["bf16"]:
+            # In another precision the policy's outputs differ, and over many actions the ratio would not begin at 1.
+            inputs = self._in_blocks(self._inputs, batch.observations)
+        logp = [self.distribution(inputs[rows]).logp(batch.actions[rows]) for rows in pieces(len(batch), VALUE_ROWS)]
+        return Drawn(**vars(batch), logp=torch.cat(logp), inputs=inputs)
+
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
         sums, target = Sums(), self.h["target_kl"]
@@ -283,14 +299,14 @@ class PPOLearner(OnPolicyLearner):
                 sums.add({**found, "gradient_norm": self._take_step()})
         return sums
 
-    def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def policy_loss(self, batch: Drawn, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """Equation 7 of the paper; with the divergence of its adaptive penalty (equation 8)."""
         ratio, weights = (now.logp(batch.actions) - batch.logp).exp(), batch.advantages
         clipped = ratio.clamp(1.0 - self.h["clip_range"], 1.0 + self.h["clip_range"])
         policy = -torch.min(weights * ratio, weights * clipped).mean()
         return policy, {"kl": self.distribution(batch.inputs).kl(now).mean(), "ratio": ratio.mean()}
 
-    def policy_slope(self, batch: Batch, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
+    def policy_slope(self, batch: Drawn, now: Normal) -> tuple[torch.Tensor, Slope, dict[str, torch.Tensor]]:
         """See `OnPolicyLearner`."""
         ratio, weights = (now.logp - batch.logp).exp_(), batch.advantages
         gain, bound = weights * ratio, weights * ratio.clamp(1.0 - self.h["clip_range"], 1.0 + self.h["clip_range"])
@@ -321,10 +337,19 @@ class A2CLearner(OnPolicyLearner):
             return Adam(parameters, lr=rate, eps=EPSILON, fused=True)
         return RMSprop(parameters, lr=rate, alpha=0.99, eps=EPSILON)
 
+    @torch.no_grad()
+    def values(self, observations: torch.Tensor) -> torch.Tensor:
+        """See `OnPolicyLearner`. The one gradient step begins with the same pass through the network, so it takes it over."""
+        if self._written_out is None or self.h["batch_size"] or self.recipe.parts > 1:
+            return super().values(observations)
+        self._run_of_values = self._written_out[1].run(observations)
+        return self._run_of_values[-1].squeeze(-1)
+
     def learn_batch(self, batch: Batch) -> Sums:
         """See `OnPolicyLearner`."""
         sums = Sums()
         sums.add({**self._find_gradient(batch), "gradient_norm": self.step()})
+        self._run_of_values = ()
         return sums
 
     def policy_loss(self, batch: Batch, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:

@@ -68,14 +68,14 @@ def ppo_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     # Pieces of nearly equal size.
     minibatch = -(-rows // max(1, round(rows / h["batch_size"])))
     kept = activations(h, problem, run, minibatch, 2, 9 * problem.actions)
-    return [*_terms(h, run, problem, 2, rows + with_room(h, run, minibatch)), kept]
+    return [*_terms(h, run, problem, 2, rows + with_room(h, run, minibatch), 2 * problem.actions + 1), kept]
 
 
 def a2c_memory(h: Any, run: Workload, problem: Problem) -> list[Term]:
     """See `AlgorithmSpec.memory`. It goes through the rollout in pieces of `batch_size`."""
     rows = _rollout_rows(h, run, problem)
     kept = activations(h, problem, run, min(rows, h["batch_size"] or rows), 2, 4 * problem.actions)
-    return [*_terms(h, run, problem, 1 if h["optimizer"] == "rmsprop" else 2, with_room(h, run, rows)), kept]
+    return [*_terms(h, run, problem, 1 if h["optimizer"] == "rmsprop" else 2, with_room(h, run, rows), 0), kept]
 
 
 def _rollout_rows(h: Any, run: Workload, problem: Problem) -> int:
@@ -83,19 +83,21 @@ def _rollout_rows(h: Any, run: Workload, problem: Problem) -> int:
     return (h["n_steps"] + run.num_envs) * problem.agents
 
 
-def _terms(h: Any, run: Workload, problem: Problem, slots: int, learned_rows: int) -> list[Term]:
+def _terms(h: Any, run: Workload, problem: Problem, slots: int, learned_rows: int, drawn: int) -> list[Term]:
     parameters, collected = actor_critic_parameters(h, problem), (_rollout_rows(h, run, problem), "transitions")
-    # Observation, action, its distribution and log-probability. The learner adds value, target and advantage. What is
-    # collected has rewards and flags; gaps in the heap are counted with it.
-    numbers = problem.observations + 3 * problem.actions + 1
+    # Observation, action, and for PPO how it was drawn: distribution and log-probability. The learner adds value, target and
+    # advantage. What is collected has distribution, rewards and flags; gaps in the heap are counted with it.
+    learned = problem.observations + problem.actions + drawn
     terms = [
         networks(run.learner, parameters, slots),
-        floats("rollout to learn from", run.learner, "n_steps", (learned_rows, "transitions"), (numbers + 3, "numbers")),
-        floats("rollout as collected", "ram", "n_steps", collected, (numbers + 9, "numbers")),
+        floats("rollout to learn from", run.learner, "n_steps", (learned_rows, "transitions"), (learned + 3, "numbers")),
+        floats(
+            "rollout as collected", "ram", "n_steps", collected, (problem.observations + 3 * problem.actions + 10, "numbers")
+        ),
         floats("weights of the env runner", "ram", "", (WEIGHT_COPIES, "copies with gaps"), (parameters, "numbers")),
     ]
     if run.gpu:
-        terms.append(floats("rollout on its way", "ram", "n_steps", collected, (numbers, "numbers")))
+        terms.append(floats("rollout on its way", "ram", "n_steps", collected, (learned, "numbers")))
     return terms
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.tuning.algorithms.match import FEATURES, built, watched
-from tuning.algorithms.on_policy.learner import VALUE_ROWS, Batch, advantages, explained_variance, minibatches
+from tuning.algorithms.on_policy.learner import VALUE_ROWS, Batch, Drawn, advantages, explained_variance, minibatches
 
 pytestmark = pytest.mark.usefixtures("small_ray")
 ALGOS = ("ppo", "a2c")
@@ -18,7 +18,7 @@ ALGOS = ("ppo", "a2c")
 def made_up(rows: int = 64, ratio: float = 1.0, moved: float = 0.0) -> Any:
     """A batch of actions that were drawn with the policy's probabilities over `ratio`; since then its values have moved."""
 
-    def make(trained: Any) -> Batch:
+    def make(trained: Any) -> Drawn:
         rng = torch.Generator().manual_seed(0)
         observations = torch.randn(rows, FEATURES, generator=rng)
         actions = torch.randn(rows, 1, generator=rng)
@@ -27,7 +27,7 @@ def made_up(rows: int = 64, ratio: float = 1.0, moved: float = 0.0) -> Any:
             values = trained.learner.network.compute_values({"obs": observations})
         logp = trained.learner.distribution(inputs).logp(actions) - np.log(ratio)
         ones = torch.ones(rows)
-        return Batch(observations, actions, logp, inputs, values - moved, values + 1.0, ones)
+        return Drawn(observations, actions, values - moved, values + 1.0, ones, logp, inputs)
 
     return make
 
@@ -202,6 +202,22 @@ def test_a2cs_batch_size_does_not_change_the_gradient(chunk: int) -> None:
     np.testing.assert_allclose(*gradients, rtol=1e-3, atol=1e-6)
 
 
+def test_an_update_of_a2c_runs_its_observations_through_the_value_function_once() -> None:
+    gradients = []
+    for batch_size, runs in ((None, 1), (10_000, 2)):
+        with built("a2c", batch_size=batch_size) as trained:
+            learner, _ = trained.learner, trained.algorithm.train()
+            (_, value), rows = learner._written_out, []
+            run, compute = value.run, learner.network.compute_values
+            value.run = lambda inputs, run=run, rows=rows: rows.append(len(inputs)) or run(inputs)
+            learner.network.compute_values = lambda of, was=compute, rows=rows: rows.append(len(of["obs"])) or was(of)
+            seen = watched(learner.optimizer)
+            trained.algorithm.train()
+            assert rows.count(max(rows)) == runs, "the others are what follows each chunk"
+            gradients.append(seen[0]["gradient"])
+    np.testing.assert_allclose(*gradients, rtol=1e-3, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("algo", "given"),
     [
@@ -246,7 +262,7 @@ def test_other_networks_learn_by_autograd(given: dict[str, Any]) -> None:
 
 def batch(rows: int) -> Batch:
     ones = torch.ones(rows)
-    return Batch(torch.arange(rows)[:, None].float(), torch.zeros(rows, 2), ones, torch.zeros(rows, 4), ones, ones, ones)
+    return Batch(torch.arange(rows)[:, None].float(), torch.zeros(rows, 2), ones, ones, ones)
 
 
 @pytest.mark.parametrize(("count", "size", "sizes"), [(100, 30, {33, 34}), (100, 25, {25}), (10, 64, {10}), (7, 2, {1, 2})])
@@ -263,7 +279,7 @@ def test_an_index_takes_rows_of_everything() -> None:
     taken = whole.at(torch.tensor([7, 2]))
     assert len(taken) == 2
     assert taken.observations.flatten().tolist() == [7.0, 2.0]
-    assert taken.inputs.shape == (2, 4)
+    assert taken.actions.shape == (2, 2)
     # A slice is a view.
     whole.at(slice(2, 4)).observations.fill_(-1.0)
     assert whole.observations.flatten().tolist()[:5] == [0.0, 1.0, -1.0, -1.0, 4.0]

@@ -70,13 +70,17 @@ def test_a_recorded_step_has_a_room_of_its_own(algo: str) -> None:
     assert 1.05 * plain < recorded < 2.2 * plain
 
 
-def test_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
-    h = {**assignment("a2c"), "cuda_graphs": False}
-    with trainer("a2c", h) as trained:
+@pytest.mark.parametrize(("algo", "kept"), [("ppo", 2), ("a2c", 1)])
+def test_a_rollout(algo: str, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One minibatch of PPO, so it is kept twice.
+    h = assignment(algo)
+    h = {**h, "cuda_graphs": False, "batch_size": h["n_steps"]}
+    with trainer(algo, h) as trained:
         learner, made = trained.learner, []
         inner = learner.make_batch
         monkeypatch.setattr(learner, "make_batch", lambda episodes: made.append(inner(episodes)) or made[-1])
         trained.algorithm.train()
         (batch,) = made
         assert isinstance(batch, Batch)
-        assert nbytes(vars(batch).values()) == pytest.approx(term(predicted("a2c", h), "rollout to learn from"), rel=0.02)
+        learned = term(predicted(algo, h), "rollout to learn from")
+        assert kept * nbytes(vars(batch).values()) == pytest.approx(learned, rel=0.02)
