@@ -143,7 +143,9 @@ def yardstick_lines(results: Results) -> list[str]:
         )
     if has_plan(best):
         alone = best_alone(results)
-        told = "none has ended" if alone is None else f"trial {alone['trial']}, score {SCORE.shown(alone['score'])}"
+        told = "none has ended"
+        if alone is not None:
+            told = f"trial {alone['trial']}, score {SCORE.shown(SCORE.value(_on_same(results, alone['trial'])))}"
         lines.append(f"Best that acts alone, and needs nothing but its network: {told}.")
     limit = table[table["kind"] == BOUND]
     if len(limit) and limit["score"].iloc[0] > 0.0:

@@ -61,10 +61,16 @@ def test_the_best_two_stand_between_rules_and_the_bound(tmp_path: Path) -> None:
 
 def test_a_trial_that_ran_through_further_weeks_is_compared_over_those_of_the_others(tmp_path: Path) -> None:
     few, further = (made.evaluation(0, made.BUDGET, score, ev_served=0.9, ev_required_kwh=10.0) for score in (0.05, 0.2))
-    rows = [few, {**further, "hours": 9000, "further": True}, *controllers()]
-    results = made.tables(tmp_path, [planned(0, 0.185, 0.04)], evaluations=rows)
-    assert beside_yardsticks(results).set_index("name").loc["trial 0", "score"] == 0.05
-    first, _, third, _ = yardstick_lines(results)
+    more = {**further, "hours": 9000, "further": True}
+    alone = [{**few, "trial": 1, "score": 0.02}, {**more, "trial": 1, "score": 0.1}]
+    results = made.tables(
+        tmp_path, [planned(0, 0.185, 0.04), made.row(1, 0.09)], evaluations=[few, more, *alone, *controllers()]
+    )
+    scores = beside_yardsticks(results).set_index("name")["score"]
+    assert scores["trial 0"] == 0.05
+    assert scores["trial 1, the best that acts alone"] == 0.02
+    first, second, third, _ = yardstick_lines(results)
+    assert second.endswith("trial 1, score +0.0200.")
     assert first.endswith("what its policy learned adds +0.0100.")
     assert third.startswith("Trial 0 reaches 62% of")
 
