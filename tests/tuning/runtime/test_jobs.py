@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_a_node_that_dies_takes_the_news_of_the_tasks_with_it_and_not_the_search
 
 
 @pytest.mark.usefixtures("small_ray")
-def test_jobs_give_their_results_in_order_and_those_that_are_ended_none() -> None:
+def test_jobs_give_their_results_in_order_and_those_that_are_ended_none(tmp_path: Path) -> None:
     seen = list[list[float]]()
 
     def goes_on(done: Sequence[float]) -> bool:
@@ -65,9 +66,14 @@ def test_jobs_give_their_results_in_order_and_those_that_are_ended_none() -> Non
     assert run_jobs([Job(partial(abs, -number)) for number in range(3)], lambda done: True) == [0, 1, 2]
     assert run_jobs([Job(partial(time.sleep, 60.0)), Job(partial(abs, -7))], goes_on) == [None, 7]
     assert seen[0] == [0.0, 0.0]
-    parts = list[float]()
-    run_jobs([Job(slow, tells=True)], lambda done: not parts.append(done[0]))  # type: ignore[func-returns-value]
-    assert 0.5 in parts, "it told that it is half done"
+    heard = tmp_path / "heard"
+
+    def hears(done: Sequence[float]) -> bool:
+        if done == [0.5]:
+            heard.touch()
+        return True
+
+    assert run_jobs([Job(partial(half, heard), tells=True)], hears) == [True], "it told that it is half done"
     with pytest.raises(ScenarioError, match="no file"):
         run_jobs([Job(fail)], lambda done: True)
     # One that reads files of this machine alone needs no core of Ray's.
@@ -82,9 +88,13 @@ def test_a_process_that_dies_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
         run_jobs([Job(partial(os._exit, 3))])
 
 
-def slow(on_progress: Callable[[float], None]) -> None:
+def half(heard: Path, on_progress: Callable[[float], None]) -> bool:
+    """Tell that half is done; whether that was heard."""
     on_progress(0.5)
-    time.sleep(2.0)
+    ends = time.monotonic() + 60.0
+    while not heard.exists() and time.monotonic() < ends:
+        time.sleep(0.1)
+    return heard.exists()
 
 
 def fail() -> None:
