@@ -9,7 +9,7 @@ from envs.batch_backend.records import PHASES
 from envs.objective.reward import RewardName
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.schema_file import read_schema
-from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA, STORAGE_ACTIONS, THERMAL_ACTIONS
+from envs.scenarios.schema_shape import BUILDING, CHARGER, SCHEMA
 from envs.scenarios.schema_shape import CLASSES as DEVICES
 from envs.scenarios.shapes import COMMENTS, included
 from envs.scenarios.trust import CLASSES, THERMAL
@@ -72,9 +72,6 @@ def _found(schema: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"'{name}' of the schema" for name in _beyond(schema, _SCHEMA | off))
     if schema.get("random_seed") is None:
         yield "random_seed null (CityLearn then draws other attributes at every start)"
-    for name, action in schema.get("actions", {}).items():
-        if action.get("active") and name not in STORAGE_ACTIONS | THERMAL_ACTIONS | {"deferrable_appliance"}:
-            yield f"action {name}"
     for vehicle in (schema.get("electric_vehicles_def") or {}).values():
         yield from (f"'{name}' of a vehicle" for name in _beyond(vehicle, _VEHICLE))
     for building in included(schema).values():

@@ -4,8 +4,8 @@ The formula has its one home here, its weights in `envs.objective.weights`. The 
 repeats it for speed, and a test compares both. The linear programme of the bound takes its factors from `coefficients`.
 """
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from common.errors import ScenarioError
 from envs.objective.weights import DEFAULT, Weights
@@ -73,9 +73,22 @@ def coefficients(scale: ByTerm, weights: Weights = DEFAULT) -> dict[str, float]:
 
 
 def _serving(scenario: Scenario) -> list[str]:
-    """Actions of devices that serve people, such as `cooling_device`."""
+    """Actions of devices that serve people, such as `cooling_device`, which some building's device obeys."""
     names = schema_file.active_actions(scenario.schema) if scenario.schema else []
-    return [name for name in names if name not in STORAGE_ACTIONS]
+    return [name for name in names if name not in STORAGE_ACTIONS and any(_obeys(each, name) for each in _buildings(scenario))]
+
+
+def _buildings(scenario: Scenario) -> Iterable[Mapping[str, Any]]:
+    return included(schema_file.read_schema(scenario.schema)).values() if scenario.schema else ()
+
+
+def _obeys(building: Mapping[str, Any], name: str) -> bool:
+    if name in (building.get("inactive_actions") or ()):
+        return False
+    if name in THERMAL_ACTIONS:
+        # CityLearn's own static buildings take such an action, and do nothing.
+        return bool(building.get("dynamics")) or building.get("type") not in (None, *trust.CLASSES["building"])
+    return bool(building.get(f"{name}s"))
 
 
 def reference_lines(scenario: Scenario) -> list[str]:
@@ -112,9 +125,8 @@ def unknown_actions(scenario: Scenario) -> list[str]:
 
 def _unfelt(scenario: Scenario, thermal: list[str]) -> list[str]:
     """Actions of thermal devices of which some stand in buildings without a model of the temperature."""
-    buildings = included(schema_file.read_schema(scenario.schema)).values() if scenario.schema and thermal else ()
-    plain = [building for building in buildings if not building.get("dynamics")]
-    return [name for name in thermal if any(name not in (building.get("inactive_actions") or ()) for building in plain)]
+    plain = [building for building in _buildings(scenario) if not building.get("dynamics")]
+    return [name for name in thermal if any(_obeys(building, name) for building in plain)]
 
 
 def serves_people(scenario: Scenario) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from envs.convert import main
 from envs.scenarios.scenario import scenario
+from tests.envs.appliances import with_appliance
 from tests.envs.schema_changes import edit, edited, put
 
 Command = Callable[..., tuple[int, str, str]]
@@ -23,7 +24,7 @@ def convert(command: Command) -> Command:
 
 def test_the_search_that_is_printed_can_be_run(small_schema: Path, tmp_path: Path, convert: Command) -> None:
     assert convert(small_schema, "--to", tmp_path / "known")[1].endswith(f"--scenario {tmp_path / 'known' / 'schema.json'}\n")
-    path = edited(small_schema, tmp_path / "other", put("actions", "deferrable_appliance", value={"active": True}))
+    path = with_appliance(small_schema, tmp_path / "other")
     assert convert(path, "--to", tmp_path / "new")[1].endswith("schema.json --reward schema\n")
     strange = edited(small_schema, tmp_path / "strange", put("buildings", "mall", "type", value="unittest.TestCase"))
     assert convert(strange, "--to", tmp_path / "own")[1].endswith("schema.json --trust-scenario\n")

@@ -18,6 +18,7 @@ from common.errors import ScenarioError
 from envs.scenarios.scenario import scenario
 from results import load
 from results.table_files import write_rows
+from tests.envs.appliances import with_appliance
 from tests.envs.schema_changes import edited, put
 from tests.results.trials import KINDS, trial
 from tuning import run
@@ -176,7 +177,6 @@ def test_help_needs_nothing_heavy() -> None:
 def test_a_reward_that_does_not_fit_the_scenario_is_refused(
     small_schema: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    path = edited(small_schema, tmp_path, put("actions", "cooling_device", value={"active": True}))
-    folder = tmp_path / "experiments"
+    path, folder = with_appliance(small_schema, tmp_path), tmp_path / "experiments"
     assert "--reward schema" in refused(capsys, "--scenario", str(path), "--dir", str(folder))
     assert not folder.exists()

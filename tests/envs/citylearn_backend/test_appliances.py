@@ -9,32 +9,20 @@ import pytest
 from envs.batch_backend import records
 from envs.citylearn_backend.appliances import appliance_places, read_appliances
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from tests.envs.schema_changes import edited
-
-PROFILES = """profile_id,duration_steps,total_energy_kwh,load_profile
-long,3,3.75,"[0.5, 2.25, 1.0]"
-short,1,0.3,[0.3]
-"""
-SCHEDULE = """cycle_id,profile_id,earliest_start_time_step,latest_start_time_step,deadline_time_step,priority,must_run
-a,long,10,14,18,0.7,True
-b,short,20,21,21,0.0,False
-"""
+from tests.envs.appliances import with_appliance
+from tests.envs.schema_changes import edit
 
 
 @pytest.fixture
 def simulator(small_schema: Path, tmp_path: Path) -> CityLearnSimulator:
     """The small site with an appliance, whose rows begin with CityLearn's eighth."""
-    (tmp_path / "profiles.csv").write_text(PROFILES, encoding="utf-8")
-    (tmp_path / "schedule.csv").write_text(SCHEDULE, encoding="utf-8")
+    path = with_appliance(small_schema, tmp_path)
 
     def change(schema: dict[str, Any]) -> None:
-        files = {"cycle_profiles_file": "profiles.csv", "flexibility_schedule_file": "schedule.csv"}
-        schema["buildings"]["mall"]["deferrable_appliances"] = {"washer": files | {"attributes": {"trigger_threshold": 0.2}}}
-        schema["actions"]["deferrable_appliance"] = {"active": True}
         schema["observations"] |= {f"deferrable_appliance_{name}": {"active": True} for name in records.FEATURES}
         schema["simulation_start_time_step"] = 8
 
-    return CityLearnSimulator(edited(small_schema, tmp_path, change), with_reward=False)
+    return CityLearnSimulator(edit(path, change), with_reward=False)
 
 
 def test_its_observations_are_citylearns_in_their_order(simulator: CityLearnSimulator) -> None:

@@ -63,7 +63,7 @@ def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path,
     ("path", "value"),
     [
         (("_comment",), "of the mall"), (("interface",), "entity"), (("topology_mode",), "static"),
-        (("timezone",), "America/Lima"),
+        (("timezone",), "America/Lima"), (("actions", "escalator"), {"active": True}),
         (("observation_bundles",), {"a": {"enabled": True}}), (("derived_forecasts",), {"enabled": True}),
         (("community_market",), {"enabled": False, "intra_community_sell_ratio": 0.5}), (("robustness",), {"enabled": False}),
         (("ev_departure_within_tolerance",), 0.2), (("ev_departure_service_tolerance",), 0.2),
@@ -141,7 +141,7 @@ def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust(
         (("random_seed",), None, "random_seed null"),
         (("reward_function", "type"), "my.module.Reward", "reward function my.module.Reward"),
         (("reward_function", "type"), {"mall": "x"}, "reward function for each building"),
-        (("actions", "escalator"), {"active": True}, "action escalator"),
+        ((*MALL, "escalators"), {"stairs": {}}, "escalators"),
     ],
 )  # fmt: skip
 def test_a_missing_feature_is_named(small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any, name: str) -> None:
