@@ -1,6 +1,6 @@
 """CityLearn's models of people who change set points: their checks, and how they become the batch simulator's arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,35 +28,32 @@ def has_occupants(building: Any) -> bool:
 
 def check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
     """Raise a ScenarioError for models and rows with which CityLearn would fail in the middle of a run."""
-    for building in buildings:
-        if not has_occupants(building) or building.ignore_dynamics:
-            continue
-        _check_models(schema_path, building)
-        if len(modes := np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))):
-            raise ScenarioError(
-                f"{schema_path}: building {building.name} has occupants, and its hvac_mode is {modes[0]} in some rows, in "
-                "which CityLearn knows no set point for them to change; give 1 for cooling or 2 for heating"
-            )
+    peopled = (building for building in buildings if has_occupants(building) and not building.ignore_dynamics)
+    if faults := [f"{schema_path}: building {own.name}{fault}" for own in peopled for fault in _faults(own)]:
+        raise ScenarioError(*faults)
 
 
-def _check_models(schema_path: Path, building: Any) -> None:
-    occupant, about = building.occupant, f"{schema_path}: building {building.name}"
+def _faults(building: Any) -> Iterator[str]:
+    occupant = building.occupant
     rows = building.episode_tracker.simulation_end_time_step + 1
     for name in ("a_increase", "b_increase", "a_decrease", "b_decrease"):
         values = vars(occupant.parameters)[f"_{name}"][:rows]
         if len(values) < rows or not np.isfinite(values).all():
-            raise ScenarioError(
-                f"{about}: the file of its occupants' parameters_filename gives {name} in "
+            yield (
+                f": the file of its occupants' parameters_filename gives {name} in "
                 f"{counted(np.isfinite(values).sum(), 'row')}, and the site runs up to row {rows:,}; give a number in each row"
             )
     for change in ("increase", "decrease"):
         model = getattr(occupant, f"_LogisticRegressionOccupant__setpoint_{change}_model")
         if (inputs := getattr(model, "n_features_in_", 3)) != 3:
-            raise ScenarioError(
-                f"{about}: setpoint_{change}_model takes {counted(inputs, 'input')}, and CityLearn gives it 3; fit it again"
-            )
+            yield f": setpoint_{change}_model takes {counted(inputs, 'input')}, and CityLearn gives it 3; fit it again"
         if missing := [kind for kind in getattr(model, "classes_", ()) if kind not in occupant.delta_output_map]:
-            raise ScenarioError(f"{about}: delta_output_map lacks {missing[0]}, which setpoint_{change}_model may say; add it")
+            yield f": delta_output_map lacks {missing[0]}, which setpoint_{change}_model may say; add it"
+    if len(modes := np.setdiff1d(building.energy_simulation.hvac_mode, (1, 2))):
+        yield (
+            f" has occupants, and its hvac_mode is {modes[0]} in some rows, in which CityLearn knows no set point for them to "
+            "change; give 1 for cooling or 2 for heating"
+        )
 
 
 def people_move(building: Any, name: str) -> float:

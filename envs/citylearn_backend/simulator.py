@@ -511,7 +511,8 @@ _ERRORS = (
 
 
 def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
-    """Read the weights of included dynamics before CityLearn does; a `ScenarioError` if they fit no such network."""
+    """Read the weights of included dynamics before CityLearn does; a `ScenarioError` names all that fit no such network."""
+    faults = []
     for name, building in included(schema).items():
         entry = building.get("dynamics")
         if entry is None or entry.get("type") != KIND:
@@ -527,10 +528,12 @@ def check_dynamics(path: Path, schema: Mapping[str, Any]) -> None:
         except _ERRORS as error:
             # The first sentence: torch goes on with how to unpickle the file all the same.
             why = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
-            raise ScenarioError(
+            faults.append(
                 f"{path}: the dynamics of building {name} cannot be built from {file} ({type(error).__name__}: {why}): give "
                 "its weights as torch.save writes a state_dict, which holds tensors alone, and the attributes of its training"
-            ) from error
+            )
+    if faults:
+        raise ScenarioError(*faults)
 
 
 class SimulatorPool:

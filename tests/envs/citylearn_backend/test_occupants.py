@@ -12,6 +12,7 @@ from envs.batch_backend import occupants
 from envs.citylearn_backend.occupants import has_occupants, read_habits, read_people
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from tests.envs.models import with_people
+from tests.envs.schema_changes import with_series
 
 DEGREES = {0: 0.0, 1: 0.55, 2: 1.7}
 
@@ -57,6 +58,16 @@ def test_models_that_would_fail_in_the_middle_of_a_run_are_named_before(
     (tmp_path / file).write_bytes(content)
     with pytest.raises(ScenarioError, match=f"building mall: .*{what}"):
         CityLearnSimulator(path, with_reward=False, trusted=True)
+
+
+def test_all_that_would_fail_is_named_at_once(small_schema: Path, tmp_path: Path) -> None:
+    path = with_series(with_people(small_schema, tmp_path), hvac_mode=0)
+    for change in ("increase", "decrease"):
+        (tmp_path / f"mall_{change}.pkl").write_bytes(pickle.dumps(DecisionTreeClassifier().fit(np.eye(5), range(5))))
+    with pytest.raises(ScenarioError) as error:
+        CityLearnSimulator(path, with_reward=False, trusted=True)
+    told = str(error.value)
+    assert all(what in told for what in ("setpoint_increase_model", "setpoint_decrease_model", "its hvac_mode is 0"))
 
 
 def test_another_model_than_a_tree_is_named_with_what_to_do(small_schema: Path, tmp_path: Path) -> None:

@@ -268,6 +268,17 @@ def test_attributes_of_another_network_are_one_line(weights: Path, change: dict[
     assert "\n" not in str(error.value)
 
 
+def test_all_buildings_with_wrong_weights_are_named_at_once(weights: Path) -> None:
+    files = {"first": weights.name, "sound": weights.name, "second": "none.pth"}
+    of = {name: {"dynamics": {"type": KIND, "attributes": ATTRIBUTES | {"filename": file}}} for name, file in files.items()}
+    of["first"]["dynamics"]["attributes"]["hidden_size"] = 3
+    with pytest.raises(ScenarioError) as error:
+        check_dynamics(weights, {"root_directory": str(weights.parent), "buildings": of})
+    first, second = str(error.value).splitlines()
+    assert "building first cannot" in first
+    assert "building second cannot" in second
+
+
 @pytest.mark.usefixtures("faked")
 def test_simulators_of_other_scenarios_rewards_and_trust_are_kept_apart(small_schema: Path) -> None:
     simulators = SimulatorPool()
