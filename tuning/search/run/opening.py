@@ -17,6 +17,7 @@ from envs.environments.year_cache import any_district, has_several_buildings
 from envs.gym.episodes import MOST_STEPS
 from envs.objective.reward import check_reward, reference_lines
 from envs.scenarios.doubts import doubts
+from envs.scenarios.scenario import Window
 from envs.scenarios.splits import SPLITS
 from envs.seen import Seen
 from envs.task import SiteTask
@@ -334,7 +335,9 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
 
     The weeks are chosen once, evenly over the split, so that all trials are ranked by the same ones.
     """
-    windows, lines = task.validation_windows, []
+    from tuning.trial.second_look import MOST_OF_A_SITE  # it imports Ray
+
+    windows, lines, further = task.validation_windows, [], 0
     if settings.validation_weeks == Settings.validation_weeks:
         fit = max(1, int(settings.rung_steps * RATED / (1.0 - RATED)) // max(window.hours for window in windows))
         if fit < len(windows):
@@ -343,11 +346,20 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
                 f"evaluations run {fit} of {len(windows)} windows of the validation split, as CityLearn takes as long for them "
                 "as for training, and at the end the best three trials run the others; --validation-weeks 0 runs all"
             )
-            windows = settings.site_task.validation_windows
-    pace = steps_per_second(task.site)
-    steps = settings.steps + settings.evaluations * sum(window.hours for window in windows)
-    lines.append(f"CityLearn makes {pace:,.0f} steps a second here, so a whole trial takes about {duration(steps / pace)}")
+            windows, further = settings.site_task.validation_windows, _hours(settings.site_task.further_windows)
+    pace, limit = steps_per_second(task.site), settings.limit
+    steps = settings.steps + settings.evaluations * _hours(windows)
+    line = f"CityLearn makes {pace:,.0f} steps a second here, so a whole trial takes about {duration(steps / pace)}"
+    if not (limit and limit.is_time):
+        whole = limit.amount / settings.steps if limit else settings.most_trials
+        all_steps = whole * steps + min(settings.most_trials, MOST_OF_A_SITE) * further
+        line += f", and the search {duration(all_steps / pace)} where trials run one after the other"
+    lines.append(line)
     return settings, lines
+
+
+def _hours(windows: Sequence[Window]) -> int:
+    return sum(window.hours for window in windows)
 
 
 def _checked(settings: Settings, space_file: Path | None) -> Checked:

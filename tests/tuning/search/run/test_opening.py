@@ -141,6 +141,26 @@ def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_
     assert any("steps a second here" in note for note in checked.notes) == ("backend" not in change)
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        # Four trials of 400 steps and 4 of 8 days, and the other days of three.
+        ({}, "takes about 0:08:16, and the search 0:37:52 where"),
+        ({"trials": 1, "validation_weeks": 8}, "takes about 0:09:52, and the search 0:09:52 where"),
+        ({"budget": "2h"}, "takes about 0:08:16"),
+    ],
+)
+def test_where_citylearn_steps_it_is_told_before_how_long_a_search_takes(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], told: str
+) -> None:
+    monkeypatch.setattr(opening, "steps_per_second", lambda _: 1.0)
+    given = {"backend": "citylearn", "steps": 400, "evaluations": 1} | change
+    notes = check(settings(tmp_path, scenario=str(small_schema), **given)).notes
+    (line,) = (note for note in notes if "steps a second here" in note)
+    assert told in line
+    assert ("the search" in line) == ("the search" in told)
+
+
 def test_a_card_that_has_to_be_there_is_missed_before_anything_is_prepared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
