@@ -192,7 +192,7 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     values = pd.DataFrame({name: numbers(path, table[name]) for name in columns})
     if values.empty:
         raise ScenarioError(f"{path} has no column of numbers beside its times")
-    values.index = instants(path, times, clock)
+    values.index = clock.local(instants(path, times, clock))
     names, units, (size, *_), (written, *_) = zip(*(quantity.split(path, name, unit) for name in columns), strict=True)
     if len(set(units)) > 1:
         raise ScenarioError(f"{path} has columns in several units; write all in one")
@@ -207,14 +207,13 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
         raise ScenarioError(f"{path}: {counter!r} never falls, as what a meter has counted so far; if it is so, add --readings")
     if clock.label == "end" and not readings:
         values.index = pd.DatetimeIndex(values.index) - step
-    by_hour, filled = _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill, clock)
+    by_hour, filled = _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill)
     for name in by_hour if quantity.below_zero else ():
         if (below := by_hour[name][by_hour[name] < 0.0]).any():
-            when = clock.local(pd.DatetimeIndex(below.index[:1]))[0]
             raise ScenarioError(
-                f"{path}: {name} is {below.iloc[0]:g} in the hour from {when:%Y-%m-%d %H:%M}; {quantity.below_zero}"
+                f"{path}: {name} is {below.iloc[0]:g} in the hour from {below.index[0]:%Y-%m-%d %H:%M}; {quantity.below_zero}"
             )
-    return Hours(by_hour, filled, written)
+    return Hours(by_hour.tz_convert("UTC"), filled, written)
 
 
 def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
@@ -287,7 +286,7 @@ def _in_order(path: Path, values: pd.DataFrame, clock: Clock) -> pd.DataFrame:
     twice = pd.DatetimeIndex(values.index[values.index.duplicated()])
     if len(twice):
         why = "" if clock.zone else ", or, if these are local times with summer time, say by --zone where"
-        raise ScenarioError(f"{path} has {clock.local(twice[:1])[0]:%Y-%m-%d %H:%M} twice, with other values; remove one{why}")
+        raise ScenarioError(f"{path} has {twice[0]:%Y-%m-%d %H:%M} twice, with other values; remove one{why}")
     return values
 
 
@@ -298,9 +297,13 @@ def _step(path: Path, index: pd.DatetimeIndex) -> pd.Timedelta:
     step = pd.Series(index).diff().median()
     if HOUR % step != pd.Timedelta(0):
         raise ScenarioError(f"{path} has a row every {step}; it needs one for each hour, or for each whole part of an hour")
-    off = pd.Series(index)[(index - index.floor("h")) % step != pd.Timedelta(0)]
+    clock = index.tz_localize(None)
+    off = clock[(clock - clock.floor("h")) % step != pd.Timedelta(0)]
     if len(off):
-        raise ScenarioError(f"{path}, {off.iloc[0]:%Y-%m-%d %H:%M:%S}: rows are {step} apart, and this one is between two")
+        raise ScenarioError(
+            f"{path}, {off[0]:%Y-%m-%d %H:%M:%S}: rows are {step} apart, counted from full hours, and this one is between two; "
+            "correct its time, or remove it"
+        )
     return step
 
 
@@ -329,17 +332,16 @@ def _by_the_hour(values: pd.DataFrame, step: pd.Timedelta, adds_up: bool) -> pd.
     return hours.where(by_hour.count() == HOUR // step)
 
 
-def _filled(path: Path, hours: pd.DataFrame, fill: int, clock: Clock) -> tuple[pd.DataFrame, str]:
+def _filled(path: Path, hours: pd.DataFrame, fill: int) -> tuple[pd.DataFrame, str]:
     """Fill short gaps, and say which; a ScenarioError names longer ones. Both ends are cut to hours that all columns have."""
     whole = hours.notna().all(axis=1)
     if not whole.any():
         raise ScenarioError(f"{path} has no hour with a value in each column")
     hours = hours.loc[whole.idxmax() : whole[::-1].idxmax()]
     gaps = [(str(name), start, length) for name in hours for start, length in _runs(hours[name].isna().to_numpy())]
-    local = clock.local(pd.DatetimeIndex(hours.index))
 
     def told(some: list[tuple[str, int, int]]) -> str:
-        named = [f"{name} from {local[start]:%Y-%m-%d %H:%M} for {length} h" for name, start, length in some[:SHOWN]]
+        named = [f"{name} from {hours.index[start]:%Y-%m-%d %H:%M} for {length} h" for name, start, length in some[:SHOWN]]
         return "; ".join(named) + (f" and {len(some) - SHOWN} more" if len(some) > SHOWN else "")
 
     if long := [gap for gap in gaps if gap[2] > fill]:

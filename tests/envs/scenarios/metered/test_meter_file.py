@@ -159,7 +159,7 @@ def test_readings_of_a_meter_are_what_was_counted_between_them(read: Read) -> No
     with pytest.raises(ScenarioError, match=r"never falls.*--readings"):
         read(readings)
     with pytest.raises(ScenarioError, match="a reading falls after 2024-01-01 06:00"):
-        read(_lines(HOURS, VALUES), readings=True)
+        read(_lines(HOURS, VALUES), readings=True, clock=Clock("America/Lima"))
 
 
 def test_what_was_counted_over_a_missing_reading_is_not_of_one_hour(read: Read) -> None:
@@ -212,8 +212,15 @@ def test_a_file_that_is_none_of_a_meter_gets_one_line(read: Read, text: str, wor
 
 
 def test_rows_between_two_are_refused(read: Read) -> None:
-    with pytest.raises(ScenarioError, match="2024-01-01 03:30:00: rows are 0 days 01:00:00 apart, and this one is between two"):
-        read(_lines(HOURS.insert(4, pd.Timestamp("2024-01-01 03:30")), 1.0))
+    with pytest.raises(ScenarioError, match=r"2024-01-01 03:30:00: rows .* between two; correct its"):
+        read(_lines(HOURS.insert(4, pd.Timestamp("2024-01-01 03:30")), 1.0), clock=Clock("America/Lima"))
+
+
+@pytest.mark.parametrize("every", ["h", "15min"])
+def test_hours_are_those_of_a_clock_half_an_hour_apart_from_utc(read: Read, every: str) -> None:
+    times = pd.date_range("2024-01-01", "2024-01-03", freq=every, inclusive="left", tz="Asia/Kolkata")
+    values = read(_lines(times, 1.0, "home (kW)"), clock=Clock("Asia/Kolkata")).values
+    assert values.index.tolist() == times[times.minute == 0].tolist()
 
 
 def test_an_unknown_zone_is_refused() -> None:
