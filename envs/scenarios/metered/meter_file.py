@@ -199,7 +199,7 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ScenarioError(f"{path} has two columns for {twice}; give each a name of its own")
     values.columns = pd.Index(names)
-    values = _in_order(path, values, clock) * size
+    values = _in_order(path, values, times, clock) * size
     step = _step(path, pd.DatetimeIndex(values.index))
     if readings:
         values = _counted(path, values.asfreq(step))
@@ -256,7 +256,7 @@ def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:
         # Where summer time ends, an hour is there twice; the first is of summer time.
-        is_first = times.groupby(times).cumcount() == 0
+        is_first = times.groupby(times).cumcount(ascending=times.iloc[0] <= times.iloc[-1]) == 0
         local = times.dt.tz_localize(clock.zone or "UTC", ambiguous=is_first.to_numpy(), nonexistent="NaT")
         if (lost := local.isna()).any():
             raise ScenarioError(
@@ -281,13 +281,17 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
     return written.str.replace(r"-(\d)(?!\d)", r"-0\1", regex=True).str.replace(r" (\d):", r" 0\1:", regex=True)
 
 
-def _in_order(path: Path, values: pd.DataFrame, clock: Clock) -> pd.DataFrame:
-    values = values[~(values.index.duplicated() & values.reset_index().duplicated().to_numpy())].sort_index(kind="stable")
-    twice = pd.DatetimeIndex(values.index[values.index.duplicated()])
-    if len(twice):
+def _in_order(path: Path, values: pd.DataFrame, texts: pd.Series, clock: Clock) -> pd.DataFrame:
+    index = pd.DatetimeIndex(values.index)
+    if (twice := index[index.duplicated()]).size:
         why = "" if clock.zone else ", or, if these are local times with summer time, say by --zone where"
-        raise ScenarioError(f"{path} has {twice[0]:%Y-%m-%d %H:%M} twice, with other values; remove one{why}")
-    return values
+        raise ScenarioError(f"{path} has {twice[0]:%Y-%m-%d %H:%M} twice; remove one{why}")
+    if (again := texts[texts.duplicated()]).size and not (index.is_monotonic_increasing or index.is_monotonic_decreasing):
+        raise ScenarioError(
+            f"{path}, line {again.index[0] + 2}: {again.iloc[0]} is there twice, as summer time ends, and rows are in no order "
+            "that tells which is the first; write times with their offset from UTC, such as 2024-10-27 02:00+02:00"
+        )
+    return values.sort_index()
 
 
 def _step(path: Path, index: pd.DatetimeIndex) -> pd.Timedelta:

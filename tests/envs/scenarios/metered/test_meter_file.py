@@ -144,9 +144,29 @@ def test_local_times_without_their_zone_are_found_out(read: Read) -> None:
     autumn = pd.date_range("2024-10-26", periods=73, freq="h", tz="Europe/Berlin")
     with pytest.raises(ScenarioError, match=r"2024-10-27 02:00 twice.*--zone"):
         read(_lines(autumn, np.arange(73) % 5))
+    with pytest.raises(ScenarioError, match=r"2024-10-27 02:00 twice; remove one, or, .*--zone"):
+        read(_lines(autumn, 1.0))
     spring = pd.date_range("2024-03-30", periods=72, freq="h")
     with pytest.raises(ScenarioError, match="line 28: 2024-03-31 02:00 does not exist in Europe/Berlin"):
         read(_lines(spring, 1.0), clock=Clock("Europe/Berlin"))
+
+
+def test_the_order_of_rows_tells_the_two_hours_in_which_summer_time_ends(read: Read) -> None:
+    berlin = Clock("Europe/Berlin")
+    autumn = pd.date_range("2024-10-26", periods=4 * 49, freq="15min", tz="Europe/Berlin")
+    ordered, shuffled = np.arange(len(autumn)), np.random.default_rng(0).permutation(len(autumn))
+    for rows in (ordered, ordered[::-1]):
+        assert read(_lines(autumn[rows], rows % 100.0), clock=berlin).values.iloc[26, 0] == sum(range(4, 8))
+    with pytest.raises(ScenarioError, match=r"line \d+: 2024-10-27 02:\d\d is there twice, .*; write times with their offset"):
+        read(_lines(autumn[shuffled], shuffled % 100.0), clock=berlin)
+    with_offset = _lines(autumn[shuffled], shuffled % 100.0, written="%Y-%m-%dT%H:%M:%S%z")
+    assert read(with_offset, clock=berlin).values.iloc[26, 0] == sum(range(4, 8))
+
+
+def test_a_row_that_is_there_again_is_refused(read: Read) -> None:
+    text = _lines(HOURS, VALUES)
+    with pytest.raises(ScenarioError, match="has 2024-01-02 23:00 twice; remove one"):
+        read(text + text.splitlines()[-1], clock=Clock("Europe/Berlin"))
 
 
 def test_a_time_may_be_the_end_of_what_its_row_measures(read: Read) -> None:
@@ -201,7 +221,7 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: the time is 'noon'"),
         ("time,home (kWh)\n13/01/2023 12:00 AM,1\n14/01/2023 12:00 AM,2\n", "line 2: the time is '13/01/2023 12:00 AM'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,much\n", "line 3: home .kWh. is 'much'"),
-        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice, .*; remove one"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice; remove one"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 02:00,1\n2024-01-01 04:00,1\n", "a row every"),
     ],
 )  # fmt: skip
