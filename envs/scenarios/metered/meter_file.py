@@ -22,7 +22,7 @@ _UNIT = re.compile(r"[(\[]\s*([^)\]]+?)\s*[)\]]$|_([A-Za-z]+)$")  # at the end o
 _DECIMAL_COMMA = re.compile(r"^([^.,]*\d),(\d[^.,]*)$")  # the one comma of a cell without points
 _THOUSANDS = re.compile(r"\d[.,']\d{3}[.,]|\d[.,']\d{3}$")
 _DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b")
-_OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})$")
+_OFFSET = re.compile(r":\d.*(?:Z|[+-]\d{2}(?::?\d{2})?)$")
 
 
 @dataclass(frozen=True)
@@ -245,16 +245,22 @@ def at_line(path: Path, rows: pd.Series) -> str:
 
 def instants(path: Path, texts: pd.Series, clock: Clock) -> pd.DatetimeIndex:
     """Times in UTC; without a zone as they are written. Raises a ScenarioError for what is no time."""
-    written = texts.fillna("")
-    if not written.iloc[0][:4].isdigit():
-        written = _year_first(path, written)
-    has_offset = bool(_OFFSET.search(written.iloc[0]))
-    times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=has_offset)
+    texts = texts.fillna("")
+    written = texts if texts.iloc[0][:4].isdigit() else _year_first(path, texts)
+    offsets = written.str.contains(_OFFSET)
+    has_offset = bool(offsets.iloc[0])
+    times = pd.to_datetime(written, format="ISO8601", errors="coerce", utc=True)
     if times.isna().any():
         raise ScenarioError(f"{at_line(path, times.isna())}: the time is {texts[times.isna()].iloc[0]!r}; {_AS_TIME}")
+    if (other := offsets != has_offset).any():
+        raise ScenarioError(
+            f"{at_line(path, other)}: one of {texts.iloc[0]} and {texts[other].iloc[0]} has an offset from UTC; write it "
+            "of all times, or of none"
+        )
     if has_offset and not clock.zone:
         raise ScenarioError(f"{path}: times have an offset from UTC; say by --zone which clock people there live by")
     if not has_offset:
+        times = times.dt.tz_localize(None)
         # Where summer time ends, an hour is there twice; the first is of summer time.
         is_first = times.groupby(times).cumcount(ascending=times.iloc[0] <= times.iloc[-1]) == 0
         local = times.dt.tz_localize(clock.zone or "UTC", ambiguous=is_first.to_numpy(), nonexistent="NaT")

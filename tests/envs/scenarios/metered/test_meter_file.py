@@ -1,5 +1,6 @@
 """Files of meters: what they say by the hour, and in which line they are refused."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -131,7 +132,7 @@ def test_rows_with_more_cells_than_names_are_refused(read: Read) -> None:
 def test_summer_time_leaves_out_an_hour_and_repeats_one(read: Read, start: str, hours: int) -> None:
     instants = pd.date_range(start, periods=3 * 96 + 4 * (hours - 72), freq="15min", tz="Europe/Berlin")
     with_offset = _lines(instants, 0.5, written="%Y-%m-%dT%H:%M:%S%z")
-    for text in (_lines(instants, 0.5), with_offset):
+    for text in (_lines(instants, 0.5), with_offset, re.sub(r"(\+\d\d)00,", r"\1,", with_offset)):
         read_ = read(text, clock=Clock("Europe/Berlin")).values
         assert len(read_) == hours
         assert (read_ == 2.0).all(axis=None)
@@ -218,6 +219,7 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,-2\n", "is -2 .*-01 01:00; .* add what that generates"),
         ("time,home (kWh)\n", "no rows"),
         ("time\n2024-01-01 00:00\n2024-01-01 01:00\n", "has a single column"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n,2\n", "line 3: the time is ''; it has to be"),
         ("time,home (kWh)\nnoon,1\n2024-01-01 01:00,2\n", "line 2: the time is 'noon'"),
         ("time,home (kWh)\n13/01/2023 12:00 AM,1\n14/01/2023 12:00 AM,2\n", "line 2: the time is '13/01/2023 12:00 AM'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,much\n", "line 3: home .kWh. is 'much'"),
@@ -229,6 +231,13 @@ def test_a_file_that_is_none_of_a_meter_gets_one_line(read: Read, text: str, wor
     with pytest.raises(ScenarioError, match=words) as refused:
         read(text)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("mixed", [0, 1])
+def test_times_are_all_with_an_offset_from_utc_or_all_without(read: Read, mixed: int) -> None:
+    rows = [f"2024-01-01 0{hour}:00{'+01:00' * (hour % 2 == mixed)},{hour}" for hour in range(2)]
+    with pytest.raises(ScenarioError, match=r"line 3: one of \S* \S* and \S* \S* has an offset from UTC; write it of all"):
+        read("\n".join(["time,home (kWh)", *rows]), clock=Clock("Europe/Berlin"))
 
 
 def test_rows_between_two_are_refused(read: Read) -> None:
