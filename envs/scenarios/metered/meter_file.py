@@ -153,6 +153,8 @@ def read_table(path: Path) -> pd.DataFrame:
             raise ScenarioError(f"{path} has a single column; give times and numbers, with commas, semicolons or tabs between")
         separator = csv.Sniffer().sniff(text[:SAMPLE], ",;\t").delimiter
         table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, skipinitialspace=True, skip_blank_lines=False)
+        # Pandas changes those that are empty or there twice.
+        table.columns = pd.Index(next(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True))).str.strip()
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise ScenarioError(
             f"{path} is no table ({str(error).strip()}); its first line has to be that of the names: remove what stands above, "
@@ -164,8 +166,10 @@ def read_table(path: Path) -> pd.DataFrame:
             "remove what stands above the names"
         )
     table.index += above
-    table = table.rename(columns=str.strip).apply(lambda column: column.str.strip()).dropna(how="all")
-    table = table.drop(columns=[name for name in table if name.startswith("Unnamed: ") and table[name].isna().all()])
+    table = table.apply(lambda column: column.str.strip()).dropna(how="all")
+    table = table.loc[:, (table.columns != "") | table.notna().any()]
+    if (twice := table.columns[table.columns.duplicated()]).size:
+        raise ScenarioError(f"{path} has two columns called {twice[0]!r}; give each a name of its own")
     if table.empty:
         raise ScenarioError(f"{path} has no rows")
     if separator == ",":
