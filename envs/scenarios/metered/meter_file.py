@@ -205,6 +205,8 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
     values.columns = pd.Index(names)
     values = _in_order(path, values, times, clock) * size
     step = _step(path, pd.DatetimeIndex(values.index))
+    if readings and units[0] in quantity.rates:
+        raise ScenarioError(f"{path} is in {written}, and --readings are of energy; say its unit, or leave --readings out")
     if readings:
         values = _counted(path, values.asfreq(step))
     elif quantity.amounts and (counter := next((name for name in names if _is_counter(values[name])), None)):
@@ -234,7 +236,7 @@ def _times(table: pd.DataFrame) -> tuple[pd.Series, list[str]]:
 def numbers(path: Path, texts: pd.Series) -> pd.Series:
     """A column as numbers; NaN where there is nothing. Raises a ScenarioError for what is no number."""
     values = pd.to_numeric(texts, errors="coerce")
-    wrong = values.isna() & texts.notna() & ~texts.fillna("").str.lower().isin(["", "nan", "na", "n/a", "null", "-"])
+    wrong = ~np.isfinite(values) & texts.notna() & ~texts.fillna("").str.lower().isin(["", "nan", "na", "n/a", "null", "-"])
     if wrong.any():
         first = texts[wrong].iloc[0]
         how = ", with a point before decimals and nothing between thousands" if _THOUSANDS.search(first) else ""
@@ -285,7 +287,9 @@ def _year_first(path: Path, texts: pd.Series) -> pd.Series:
         raise ScenarioError(f"{at_line(path, wrong)}: the time is {texts[wrong].iloc[0]!r}; {_AS_TIME}")
     first, second = parts[0].astype(int), parts[2].astype(int)
     if (first.max() > 12) == (second.max() > 12):
-        raise ScenarioError(f"{path}: {texts.iloc[0]} may be a day and a month or a month and a day; write 2024-03-31 14:00")
+        raise ScenarioError(
+            f"{path}: the rows do not tell the day from the month, as in {texts.iloc[0]}; write 2024-03-31 14:00"
+        )
     order = r"\4-\3-\1" if first.max() > 12 else r"\4-\1-\3"
     written = texts.str.replace(_DAY_FIRST, order, regex=True)
     return written.str.replace(r"-(\d)(?!\d)", r"-0\1", regex=True).str.replace(r" (\d):", r" 0\1:", regex=True)

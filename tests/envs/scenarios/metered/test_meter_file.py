@@ -95,7 +95,7 @@ def test_a_second_time_is_the_other_end_of_the_row(read: Read) -> None:
 
 
 def test_a_date_that_may_be_two_is_refused(read: Read) -> None:
-    with pytest.raises(ScenarioError, match="a day and a month or a month and a day"):
+    with pytest.raises(ScenarioError, match="do not tell the day from the month, as in 01/01/2024 00:00; write 2024-03-31"):
         read(_lines(HOURS, VALUES, written="%d/%m/%Y %H:%M"))
 
 
@@ -181,6 +181,8 @@ def test_readings_of_a_meter_are_what_was_counted_between_them(read: Read) -> No
         read(readings)
     with pytest.raises(ScenarioError, match="a reading falls after 2024-01-01 06:00"):
         read(_lines(HOURS, VALUES), readings=True, clock=Clock("America/Lima"))
+    with pytest.raises(ScenarioError, match="is in kW, and --readings are of energy"):
+        read(readings.replace("kWh", "kW"), readings=True)
 
 
 def test_what_was_counted_over_a_missing_reading_is_not_of_one_hour(read: Read) -> None:
@@ -218,6 +220,8 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("time,home (kWh)\n2024-01-01 00:00,1\n\n2024-01-01 01:00,x\n", "line 4: home .kWh. is 'x'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,-2\n", "is -2 .*-01 01:00; .* add what that generates"),
         ("time,home (kWh)\n", "no rows"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,inf\n", "line 3: home .kWh. is 'inf'; it has to be a number"),
+        ("time,home (kWh)\n31/01/2024 00:00,1\n01/31/2024 01:00,2\n", "the day from the month, as in 31/01/2024 00:00; write"),
         ("time,home (kWh),home (kWh)\n2024-01-01 00:00,1,2\n", "two columns called 'home .kWh.'; give each a name"),
         ("time,home (kWh),,\n2024-01-01 00:00,1,2,3\n", "two columns called ''; give each a name"),
         ("time,home (kWh),home_kwh\n2024-01-01 00:00,1,2\n2024-01-01 01:00,1,2\n", "two columns for home; give each a name"),
