@@ -250,7 +250,7 @@ def _refuse_doubled(buildings: Sequence[Building]) -> None:
     names = [name for own in buildings for name in (own.name, *(socket.name for socket in own.sockets))]
     for name in names:
         if fault := name_fault(name):
-            raise ScenarioError(f"{name!r} names a building or a charger, so rename its column: {fault}")
+            raise ScenarioError(f"{name!r} names a building or a charger, so rename it: {fault}")
     folded = [name.casefold() for name in [*SERIES, *names]]
     if doubled := next((name for name in names if folded.count(name.casefold()) > 1), ""):
         raise ScenarioError(f"{doubled} names two files of the site; buildings and chargers need names of their own")
@@ -304,15 +304,15 @@ def _buildings(options: SiteOptions, tables: dict[str, pd.DataFrame]) -> list[Bu
 def _each(words: str, given: Sequence[str], names: list[str]) -> dict[str, float]:
     """What is given for all buildings, as `5`, or for one, as `Home_1=5`."""
     values: dict[str, float] = {}
-    if len(bare := [text for text in given if "=" not in text]) > 1:
-        raise UsageError(f"{words} {' '.join(bare)}: one number is for all buildings; for each its own write NAME=NUMBER")
+    if len({text.rpartition("=")[0] for text in given}) < len(given):
+        raise UsageError(f"{words} {' '.join(given)}: one number is for all buildings; for each its own write one NAME=NUMBER")
     for text in given:
         name, _, amount = text.replace(" ", "_").rpartition("=")
         if name and name not in names:
             raise UsageError(f"{words} {text}: no building there is called {name}; {hint(name, names)}")
         value = number_or_nan(amount)
         if not 0.0 < value < MOST:
-            raise UsageError(f"{words} {text}: write a number above 0, or NAME=NUMBER")
+            raise UsageError(f"{words} {text}: write a number above 0 and below {MOST:,.0f}, or NAME=NUMBER")
         values.update(dict.fromkeys([name] if name else names, value))
     return values
 
@@ -323,7 +323,7 @@ def _with_sockets(
     """Buildings with the chargers of the sessions, and how many sessions are left out."""
     for name in ("vehicle_kwh", "charger_kw"):
         if not 0.0 < getattr(options, name) < MOST:
-            raise UsageError(f"--sessions needs {option(name)}, a number above 0")
+            raise UsageError(f"--sessions needs {option(name)}, a number above 0 and below {MOST:,.0f}")
     names = [building.name for building in buildings]
     sessions, left_out = read_sessions(user_path(options.sessions), clock, hours, names, options.vehicle_kwh)
     if not sessions:

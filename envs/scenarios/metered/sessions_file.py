@@ -52,7 +52,7 @@ def read_sessions(
     if not (known := named.isin(buildings)).all():
         name = named[~known].iloc[0]
         raise ScenarioError(f"{at_line(path, ~known)}: building {name!r} is not in --load; {hint(name, buildings)}")
-    sockets = table.get("charger", pd.Series("charger", table.index)).str.replace(" ", "_").to_numpy()
+    sockets = table.get("charger", pd.Series("charger", table.index)).fillna("charger").str.replace(" ", "_").to_numpy()
     own = named.to_numpy()
     sessions: dict[tuple[str, str], list[Session]] = {}
     for row in np.argsort(first, kind="stable"):

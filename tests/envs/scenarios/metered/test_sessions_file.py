@@ -28,6 +28,13 @@ def test_buildings_and_chargers_may_have_blanks_as_in_the_files_of_meters(given:
     assert (given.folder / "Home_A_the_left.csv").is_file()
 
 
+def test_a_session_without_a_charger_is_at_the_one_that_has_no_name(given: SiteOptions) -> None:
+    text = Path(given.sessions).read_text(encoding="utf-8").replace("Home_A,left", "Home_A,")
+    Path(given.sessions).write_text(text, encoding="utf-8")
+    make_site(given)
+    assert (given.folder / "Home_A_charger.csv").is_file()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -57,6 +64,10 @@ def test_buildings_and_chargers_may_have_blanks_as_in_the_files_of_meters(given:
         (
             "building,arrival,departure,arrival_soc,required_soc\nHome_A,2024-03-21 18:00,2024-03-22 07:00,20,80\n",
             "from 0 to 1",
+        ),
+        (
+            "building,charger,arrival,departure,energy_kwh\nHome_A,left/1,2024-03-21 18:00,2024-03-22 07:00,9\n",
+            "'Home_A_left/1' names a building or a charger, so rename it: the letters",
         ),
     ],
 )
