@@ -62,11 +62,11 @@ def _day(place: str, year: int | None, month: int | None, day: int | None, days:
     name = f"{month:02d}-{day:02d}" if year is None else f"{year:04d}-{month:02d}-{day:02d}"
     if year is not None and days[0].year is None:
         raise ScenarioError(
-            f"{place}: the schema has no start_date, so the data have no years; write months and days, as 01-31"
+            f"{place}: the data have no years, as these take a start_date and {FIRST} 0; write months and days, as 01-31"
         )
     found = [own for own in days if (own.month, own.day) == (month, day) and year in (None, own.year)]
     if not found:
-        own = [f"{end.month:02d}-{end.day:02d}" for end in (days[0], days[-1])]
+        own = ["-".join(f"{part:02d}" for part in (end.year, end.month, end.day) if part) for end in (days[0], days[-1])]
         raise ScenarioError(f"{place}: the data have no {name}; they begin on {own[0]} and end on {own[1]}")
     if len(found) > 1:
         raise ScenarioError(

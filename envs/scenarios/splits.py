@@ -68,7 +68,7 @@ def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
     parts = [part for part in match.groups() if part is not None]
     if any(len(part) > 1 and part.startswith("0") for part in parts):
         plain = "-".join(str(int(part)) for part in parts)
-        raise ScenarioError(f"{place}: it may be numbers or a date; write {plain} for numbers, or {text}..{text} for dates")
+        raise ScenarioError(f"{place}: it takes {what}; write {plain} if these are numbers")
     first, last = int(parts[0]), int(parts[-1])
     if last < first:
         raise ScenarioError(f"{place}: it ends before it begins; write {last}-{first}")

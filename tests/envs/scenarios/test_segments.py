@@ -158,12 +158,20 @@ def test_data_that_do_not_follow_the_calendar_have_no_dates(month: np.ndarray, s
         ("8-1..8-2", "it takes MM-DD..MM-DD"),
         ("08-02..08-01", "the second date comes before the first"),
         ("08-01..02-30", "the data have no 02-30; they begin on 07-31 and end on 10-05"),
-        ("2024-08-01..2024-08-02", "the schema has no start_date"),
+        (
+            "2024-08-01..2024-08-02",
+            "the data have no years, as these take a start_date and simulation_start_time_step 0; write months",
+        ),
     ],
 )
 def test_a_range_of_dates_that_cannot_be_is_refused(text: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         rows_between("--train x", text, days_of(AUTUMN, None))  # type: ignore[arg-type]
+
+
+def test_a_date_that_the_data_have_not_is_told_with_the_years_that_they_have() -> None:
+    with pytest.raises(ScenarioError, match="no 2025-08-01; they begin on 2024-07-31 and end on 2024-10-05"):
+        rows_between("", "2025-08-01..2025-08-02", days_of(AUTUMN, "2024-08-01"))  # type: ignore[arg-type]
 
 
 def test_a_date_that_the_data_have_twice_is_ambiguous() -> None:
