@@ -19,6 +19,7 @@ from typing import Any
 import gymnasium as gym
 
 from common.errors import UserError
+from common.files import read_text
 from common.paths import user_path
 from common.texts import printable
 
@@ -140,14 +141,12 @@ def config_of(given: str | Mapping[str, Any]) -> str:
     """
     if not isinstance(given, str):
         return _as_text(given)
-    if given.startswith("{"):
-        return given
     try:
-        text = user_path(given).read_text(encoding="utf-8")
-        return _as_text(json.loads(text) if given.endswith(".json") else tomllib.loads(text))
+        text = given if given.startswith("{") else read_text(user_path(given))
+        return _as_text(json.loads(text) if text == given or given.endswith(".json") else tomllib.loads(text))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise EnvError(f"--env-config {given}: {reason}; it takes a TOML or JSON file of keyword arguments") from None
+        raise EnvError(f"--env-config {given}: {reason}; it takes keyword arguments as JSON, or a TOML or JSON file") from None
 
 
 def _as_text(config: Any) -> str:

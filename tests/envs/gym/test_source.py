@@ -38,6 +38,7 @@ def test_a_configuration_becomes_keyword_arguments(tmp_path: Path) -> None:
     texts = {config_of(str(tmp_path / name)) for name in ("pump.toml", "pump.json")} | {config_of({"volume": 90.0})}
     (text,) = texts
     assert config_of(text) == text, "as it is stored"
+    assert config_of('{"b": 1, "a": 2}') == '{"a": 2, "b": 1}', "in any order"
     assert Source(f"{PUMP}:make", text).make().unwrapped.volume == 90.0  # type: ignore[attr-defined]
 
 
@@ -94,6 +95,8 @@ def test_a_configuration_that_cannot_be_read_is_one_line(tmp_path: Path, name: s
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(EnvError, match=said):
         config_of(str(tmp_path / name))
+    with pytest.raises(EnvError, match=r'--env-config {"volume": 9: .*; it takes keyword arguments as JSON, or a TOML or'):
+        config_of('{"volume": 9')
     with pytest.raises(EnvError, match="stored as JSON"):
         config_of({"volume": object()})
     (tmp_path / "list.json").write_text("[3]", encoding="utf-8")
