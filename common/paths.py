@@ -28,7 +28,7 @@ def user_path(given: str | Path) -> Path:
     Raises a PathError if it is a URI, or the system takes no such path, or does not let this process look at it.
     """
     if is_uri(given) or is_flattened(given):
-        raise PathError(f"{shortened(without_credentials(str(given)))} is a URI, and a folder of this machine belongs here")
+        raise PathError(f"{shortened(without_credentials(str(given)))} is a URI, and a path on this machine belongs here")
     try:
         path = Path(given).expanduser()
     except RuntimeError:

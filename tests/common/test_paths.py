@@ -120,7 +120,7 @@ def test_only_folders_that_were_missing_and_are_empty_are_removed(tmp_path: Path
 
 @pytest.mark.parametrize("given", ["s3://key:secret@bucket/a", Path("s3://key:secret@bucket/a")])
 def test_a_uri_is_no_path_and_its_credentials_are_not_told(given: str | Path) -> None:
-    with pytest.raises(PathError, match="is a URI, and a folder of this machine belongs here") as caught:
+    with pytest.raises(PathError, match="is a URI, and a path on this machine belongs here") as caught:
         user_path(given)
     assert "secret" not in str(caught.value)
 

@@ -59,11 +59,13 @@ def read_sessions(
         if is_within[row]:
             session = Session(int(first[row]), int(last[row]), float(arrival[row]), float(required[row]))
             sessions.setdefault((own[row], sockets[row]), []).append(session)
-    for (_, socket), of_socket in sessions.items():
+    for (building, socket), of_socket in sessions.items():
         for before, after in pairwise(of_socket):
             if after.start < before.end:
                 when = clock.local(hours)[after.start]
-                raise ScenarioError(f"{path}: two vehicles are at {socket} at {when:%Y-%m-%d %H:%M}; each needs a charger")
+                raise ScenarioError(
+                    f"{path}: two vehicles are at {socket} of {building} at {when:%Y-%m-%d %H:%M}; each needs a charger"
+                )
     return sessions, int((~is_within).sum())
 
 

@@ -59,7 +59,7 @@ def test_a_session_without_a_charger_is_at_the_one_that_has_no_name(given: SiteO
         (
             "building,arrival,departure,energy_kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n"
             "Home_A,2024-03-22 05:00,2024-03-22 09:00,9\n",
-            "two vehicles are at charger at 2024-03-22 05:00",
+            "two vehicles are at charger of Home_A at 2024-03-22 05:00",
         ),
         (
             "building,arrival,departure,arrival_soc,required_soc\nHome_A,2024-03-21 18:00,2024-03-22 07:00,20,80\n",
