@@ -68,7 +68,7 @@ def _comfort(buildings: Sequence[Any]) -> dict[str, np.ndarray]:
 
 
 def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) -> Sessions:
-    """Charging sessions of a year; a `ScenarioError` if a vehicle is plugged in that the schema does not define."""
+    """Charging sessions of a year."""
     chargers = [charger for building in buildings for charger in building.electric_vehicle_chargers]
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
     of_batteries = [float(np.sqrt(np.asarray(v.battery.power_efficiency_curve)[1].max())) for v in vehicles]
@@ -84,12 +84,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
         starts = np.flatnonzero(plugged & ~np.append(False, goes_on))
         ends = np.flatnonzero(plugged & ~np.append(goes_on, False))
         for start, row in zip(starts.tolist(), ends.tolist(), strict=True):
-            vehicle = number.get(vehicle_id[row])
-            if vehicle is None:
-                raise ScenarioError(
-                    f"charger {charger.charger_id}, row {row}: vehicle '{vehicle_id[row]}' is not in the schema's "
-                    "electric_vehicles_def, so CityLearn would never connect it"
-                )
+            vehicle = number[vehicle_id[row]]  # that the schema has it is checked with its series
             announced = start > 0 and state[start - 1] == COMING
             estimated = float(arrival[start - 1 if announced else start])
             if not 0.0 <= estimated <= 1.0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -476,14 +475,6 @@ def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
         assert series.electric_vehicle_departure_time[sessions.start[i]] == sessions.end[i] - sessions.start[i] + 1
 
 
-def test_a_vehicle_that_the_schema_does_not_know_is_named(small_schema: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(small_schema.parent, tmp_path / "copy")
-    path = folder / "motorcycle_001.csv"
-    path.write_text(path.read_text(encoding="utf-8").replace(",motorcycle_001,", ",bicycle,"), encoding="utf-8")
-    with pytest.raises(ScenarioError, match=r"motorcycle_001, row \d+: vehicle 'bicycle'"):
-        CityLearnSimulator(folder / "schema.json", with_reward=False)
-
-
 def charger(state: list[int], countdown: list[int], arrival: list[float], **more: object) -> SimpleNamespace:
     """A charger with one vehicle named `a`, as CityLearn has it."""
     rows = len(state)
@@ -533,13 +524,6 @@ def test_a_countdown_that_starts_again_begins_a_new_session() -> None:
     found = sessions_of([AWAY, *[PLUGGED] * 4, AWAY], [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1])
     assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [(1, 2), (3, 4)]
     assert found.arrival_soc.tolist() == [0.2, 0.4]
-
-
-def test_a_session_begins_with_the_vehicle_that_is_named() -> None:
-    plugged = charger([AWAY, PLUGGED, PLUGGED, AWAY], [0, 2, 1, 0], [-0.1, 0.2, 0.2, -0.1])
-    plugged.charger_simulation.electric_vehicle_id[1] = ""
-    with pytest.raises(ScenarioError, match=r"charger c, row 1: vehicle ''"):
-        read_sessions([building(plugged)], [vehicle()], 4)
 
 
 def test_a_vehicle_that_is_there_at_first_begins_with_what_the_schema_says_if_the_data_say_nothing() -> None:
