@@ -178,16 +178,26 @@ class CityLearnSimulator:
             schema["reward_function"] = {"type": f"{NoReward.__module__}.{NoReward.__name__}"}
         check_dynamics(schema_path, schema)
         with _quick_time_bounds(), outages.drawn_for_any_length(), _seeded_noise(schema.get("random_seed")):
-            self.env = CityLearnEnv(
-                schema,
-                central_agent=True,
-                # The first episode spans all rows, whatever the schema says, so that all can be read.
-                episode_time_steps=count_steps(schema_path) + 1,
-                # Nothing is downloaded.
-                offline=True,
-                # The entity interface gives the same quantities as tables.
-                interface="flat",
-            )
+            try:
+                self.env = CityLearnEnv(
+                    schema,
+                    central_agent=True,
+                    # The first episode spans all rows, whatever the schema says, so that all can be read.
+                    episode_time_steps=count_steps(schema_path) + 1,
+                    # Nothing is downloaded.
+                    offline=True,
+                    # The entity interface gives the same quantities as tables.
+                    interface="flat",
+                )
+            except Exception as error:
+                own = [found for found in trust.named_classes(schema) if found.name not in trust.CLASSES[found.role]]
+                if not own:
+                    raise
+                # It is the user's code, which may raise anything.
+                raise ScenarioError(
+                    f"{schema_path}: CityLearn fails with classes of the schema's own, such as {own[0].place} {own[0].name} "
+                    f"({type(error).__name__}: {error}); correct their names or their code"
+                ) from error
             outages.fix_outages(self.env.buildings)
         if any(building.time_step_ratio not in (None, 1.0) for building in self.env.buildings):
             raise ScenarioError(

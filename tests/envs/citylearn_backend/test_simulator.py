@@ -475,6 +475,17 @@ def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
         assert series.electric_vehicle_departure_time[sessions.start[i]] == sessions.end[i] - sessions.start[i] + 1
 
 
+@pytest.mark.parametrize(
+    ("name", "why"), [("json.Nope", "has no attribute 'Nope'"), ("json.JSONDecoder", "unexpected keyword")]
+)
+def test_a_class_of_the_users_with_which_citylearn_fails_is_named(
+    small_schema: Path, tmp_path: Path, name: str, why: str
+) -> None:
+    path = edited(small_schema, tmp_path, put("buildings", "mall", "type", value=name))
+    with pytest.raises(ScenarioError, match=rf"own, such as buildings\.mall\.type {name} \(.*{why}.*\); correct their names"):
+        CityLearnSimulator(path, with_reward=False, trusted=True)
+
+
 def charger(state: list[int], countdown: list[int], arrival: list[float], **more: object) -> SimpleNamespace:
     """A charger with one vehicle named `a`, as CityLearn has it."""
     rows = len(state)
