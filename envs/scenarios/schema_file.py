@@ -136,7 +136,10 @@ def _without(schema: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:
 def _check_files(path: Path, schema: dict[str, Any], faults: Faults) -> None:
     root = root_of(path, schema)
     missing = sorted({name for name in _named(schema) if not is_file(root / name)})
-    faults.add(*(f"{path} names {name}, which is not in {root}" for name in missing), *_unsized(path, schema))
+    faults.add(
+        *(f"{path} names {name}, which is not in {root}; put it there, or correct the name" for name in missing),
+        *_unsized(path, schema),
+    )
     for name, building in included(schema).items():
         outage = _at(building, "power_outage")
         if not (outage.get("simulate_power_outage") and outage.get("stochastic_power_outage")):

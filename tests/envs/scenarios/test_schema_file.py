@@ -66,7 +66,9 @@ def test_every_series_that_is_missing_is_named_at_once(site: Path) -> None:
     with pytest.raises(ScenarioError) as refused:
         scenario(str(site))
     names = ("motorcycle_001.csv", "pricing.csv", "weather.csv")
-    assert str(refused.value).splitlines() == [f"{site} names {name}, which is not in {site.parent}" for name in names]
+    assert str(refused.value).splitlines() == [
+        f"{site} names {name}, which is not in {site.parent}; put it there, or correct the name" for name in names
+    ]
 
 
 def test_a_name_that_is_too_long_for_a_file_is_missing(site: Path) -> None:
