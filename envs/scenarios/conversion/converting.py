@@ -57,8 +57,8 @@ def convert(options: ConversionOptions) -> list[str]:
         found = conversion.found
         undecided = [one for one in found if not one.decided]
         # What is to be decided is filled in for now, so that nothing but other faults remains.
-        faults = schema_file.all_faults(folder / SCHEMA).lines
-        faults = [fault.replace(str(folder), str(path.parent)) for fault in faults]
+        whole = folder.resolve()  # a name such as `o` is a part of words too
+        faults = [fault.replace(str(whole), str(path.parent)) for fault in schema_file.all_faults(whole / SCHEMA).lines]
         if undecided or faults:
             raise UndecidedError(
                 *_under("to be decided:", told(undecided)),

@@ -69,6 +69,18 @@ def options(old: Path, new: Path, machines: Machines = "deferrable") -> Conversi
     return ConversionOptions(old / "schema.json", new, machines, "mean", "percent")
 
 
+def test_what_is_to_be_corrected_is_told_of_the_original_whatever_the_new_folder_is_called(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(site, lambda schema: schema["buildings"]["mall"]["electrical_storage"]["attributes"].update(capacity=-1))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UndecidedError) as told:
+        convert(ConversionOptions(site / "schema.json", Path("o")))
+    assert told.value.args[1].startswith(
+        f"  {site / 'schema.json'}: buildings.mall.electrical_storage.attributes.capacity is -1; it has to be a number above 0"
+    )
+
+
 def test_each_fault_is_found_and_what_has_several_meanings_is_asked_about(old: Path, tmp_path: Path) -> None:
     with pytest.raises(UndecidedError) as asked:
         convert(ConversionOptions(old / "schema.json", tmp_path / "new"))
