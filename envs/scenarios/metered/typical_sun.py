@@ -11,7 +11,7 @@ from common.errors import ScenarioError
 LOSS = 0.14  # of wiring, soiling, shading, inverter and age together: the default of NREL's PVWatts, version 5
 PER_KELVIN = -0.004  # of the power, of crystalline silicon
 YEAR = 2023  # that the hours of a typical year are given; it has no leap day
-# What is needed of the weather, and below what a number of it is; an EPW file writes nines for a missing one.
+# What is needed of the weather, and below what the size of a number is; an EPW file writes nines for a missing one.
 _NEEDED = {"ghi": 9999.0, "dni": 9999.0, "dhi": 9999.0, "temp_air": 99.9, "wind_speed": 999.0}
 
 
@@ -56,6 +56,8 @@ def typical_sun(path: Path, tilt: float, azimuth: float | None) -> TypicalSun:
 
     try:
         weather, place = pvlib.iotools.read_epw(path, coerce_year=YEAR)
+        if not abs(place["latitude"]) <= 90.0:
+            raise ValueError(f"the latitude is {place['latitude']:g}")
     except OSError as error:
         raise ScenarioError(f"--weather {path}: {error.strerror or error}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -64,8 +66,9 @@ def typical_sun(path: Path, tilt: float, azimuth: float | None) -> TypicalSun:
             f"--weather {path}: it is no EPW file of EnergyPlus, which begins with LOCATION and has 8,760 rows behind 8 lines "
             f"({type(error).__name__}: {first})"
         ) from None
-    if len(weather) != 8760 or not (weather[list(_NEEDED)] < pd.Series(_NEEDED)).to_numpy().all():
-        raise ScenarioError(f"--weather {path}: it has {len(weather):,} hours, or gaps; a typical year has 8,760 without any")
+    numbers, count = weather[list(_NEEDED)].apply(pd.to_numeric, errors="coerce"), weather.index.nunique()
+    if not len(weather) == count == 8760 or not (numbers.abs() < pd.Series(_NEEDED)).to_numpy().all():
+        raise ScenarioError(f"--weather {path}: it has {count:,} hours, or gaps; a typical year has 8,760 without any")
     half = pd.Timedelta(minutes=30)
     sun = pvlib.solarposition.get_solarposition(weather.index + half, place["latitude"], place["longitude"], place["altitude"])
     sun.index = weather.index

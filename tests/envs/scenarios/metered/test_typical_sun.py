@@ -15,7 +15,7 @@ from envs.scenarios.metered.typical_sun import LOSS, typical_sun
 DIFFUSE, WARMS = 500.0, 20.0  # W/m2, and by how many kelvins that warms a cell without wind
 
 
-def write_epw(path: Path, shines: tuple[int, ...], direct: float = 0.0, gap: float | None = None) -> Path:
+def write_epw(path: Path, shines: tuple[int, ...], direct: float = 0.0, gap: float | str | None = None) -> Path:
     """Weather of a place east of Greenwich, an hour before it; the sun shines in the same hours of each day."""
     lines = ["LOCATION,Somewhere,-,-,-,0,45.0,15.0,1.0,100.0", *(f"{name},0" for name in range(7))]
     for time in pd.date_range("2001-01-01", periods=8760, freq="h"):
@@ -56,8 +56,17 @@ def test_modules_face_the_equator_unless_they_are_said_to_face_elsewhere(tmp_pat
 
 
 def test_a_file_with_gaps_or_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match="gaps"):
-        typical_sun(write_epw(tmp_path / "a.epw", (12,), gap=99.9), 0.0, None)
+    for gap in (99.9, -999.0, "missing"):
+        with pytest.raises(ScenarioError, match="it has 8,760 hours, or gaps"):
+            typical_sun(write_epw(tmp_path / "a.epw", (12,), gap=gap), 0.0, None)
+    whole = write_epw(tmp_path / "a.epw", (12,)).read_text(encoding="utf-8")
+    for old, new, said in (
+        ("2001,1,1,2,", "2001,1,1,1,", "it has 8,759 hours"),
+        ("45.0,15.0", "145.0,15.0", "the latitude is 145"),
+    ):
+        (tmp_path / "a.epw").write_text(whole.replace(old, new), encoding="utf-8")
+        with pytest.raises(ScenarioError, match=said):
+            typical_sun(tmp_path / "a.epw", 0.0, None)
     (tmp_path / "b.epw").write_text("time,ghi\n1,2\n", encoding="utf-8")
     with pytest.raises(ScenarioError, match="it is no EPW file of EnergyPlus, which begins with LOCATION"):
         typical_sun(tmp_path / "b.epw", 0.0, None)
