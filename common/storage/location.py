@@ -144,9 +144,9 @@ def _check_scheme(scheme: str, shown: str) -> None:
 
     try:
         fsspec.get_filesystem_class(scheme)
-    except ImportError:
+    except ImportError as error:
         extra, package = _EXTRAS.get(scheme, ("", "a package that is not installed"))
-        remedy = f"uv sync --extra {extra}, or pip install {package}" if extra else "install the package of fsspec for it"
+        remedy = f"uv sync --extra {extra}, or pip install {package}" if extra else str(error)
         raise StorageError(f"{shown}: {scheme}:// needs {package}: {remedy}") from None
     except ValueError:
         raise StorageError(f'{shown}: no file system has the scheme "{scheme}"; use s3://, gs:// or file://') from None

@@ -37,6 +37,7 @@ def test_an_endpoint_that_is_no_address_is_told(monkeypatch: pytest.MonkeyPatch,
     [
         ("ftpx://host/a", 'no file system has the scheme "ftpx"'),
         ("gs://bucket/a", "gs:// needs gcsfs: uv sync --extra gcs, or pip install gcsfs"),
+        ("abfs://bucket/a", "abfs:// needs a package that is not installed: Install adlfs to access Azure"),
         ("s3:///a", "names no bucket; write s3://bucket/folder"),
         ("memory://a", "memory:// keeps objects in one process"),
         ("https://host/a", "https:// takes no writes"),
