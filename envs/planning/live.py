@@ -148,6 +148,8 @@ class LiveController:
         known = np.isin(action, self._chargers["action"])
         if not known.all():
             raise UsageError(f"action {action[~known][0]} is no charger's; these are {self._chargers['action'].tolist()}")
+        if len(set(action)) < len(action):
+            raise UsageError("vehicles has two of one action; a charger has one vehicle at a time")
         for own in vehicles:
             if own.hours < 1 or not 0.0 <= own.missing_kwh < math.inf:
                 raise UsageError(f"{own} is no vehicle that is plugged in: it stays an hour or more, and lacks 0 kWh or more")

@@ -119,6 +119,7 @@ def test_wrong_values_are_one_line(small_schema: Path, tmp_path: Path) -> None:
         ("pv_kwh has a value that is no number", (replace(outlook, pv_kwh=outlook.pv_kwh * np.nan), soc)),
         ("the outlook has 8 steps; a plan takes at least 9", (replace(outlook, hour=outlook.hour[:8]), soc)),
         ("action 0 is no charger's", (outlook, soc, [Plugged(0, 1.0, 3)])),
+        ("vehicles has two of one action", (outlook, soc, [Plugged(1, 1.0, 3), Plugged(1, 2.0, 3)])),
         *(("no vehicle that is plugged in", (outlook, soc, [vehicle])) for vehicle in vehicles),
         ("battery_soc has a value outside 0 to 1", (outlook, np.full(1, 40.0))),
         ("imported_kwh is no number", (outlook, soc, (), np.nan)),
