@@ -212,7 +212,7 @@ class CityLearnSimulator:
         self.action_low, self.action_high = self.env.action_space[0].low, self.env.action_space[0].high
         self.action_names: list[str] = list(self.env.action_names[0])
         if not len(self.action_low):
-            raise ScenarioError(f"{schema_path}: no action is active, so there is nothing to learn")
+            raise ScenarioError(f"{schema_path}: no action is active, so nothing can be controlled; activate one")
         owned = enumerate(owned_actions(self.env.buildings))
         batteries = [(i, self.env.buildings[n]) for i, (n, name) in owned if name == "electrical_storage"]
         self.battery_actions = np.array([i for i, _ in batteries], dtype=np.int64)

@@ -74,7 +74,8 @@ def check_own_reward(scenario: Scenario) -> None:
             "makes its own, and its calculate(observations) gives a list of numbers"
         ) from error
     if broken := [(hour, value) for hour, value in enumerate(rewards) if not math.isfinite(value)]:
-        raise ScenarioError(f"{path}: the reward {own[0]} is {broken[0][1]} in hour {broken[0][0]} of the uncontrolled site")
+        hour, value = broken[0]
+        raise ScenarioError(f"{path}: the reward {own[0]} is {value} in hour {hour} of the uncontrolled site; mend its class")
 
 
 def steps_per_second(scenario: Scenario) -> float:

@@ -486,6 +486,12 @@ def test_a_class_of_the_users_with_which_citylearn_fails_is_named(
         CityLearnSimulator(path, with_reward=False, trusted=True)
 
 
+def test_a_site_without_an_action_is_told_with_its_remedy(small_schema: Path, tmp_path: Path) -> None:
+    path = edited(small_schema, tmp_path, lambda schema: [action.update(active=False) for action in schema["actions"].values()])
+    with pytest.raises(ScenarioError, match="no action is active, so nothing can be controlled; activate one"):
+        CityLearnSimulator(path, with_reward=False)
+
+
 def charger(state: list[int], countdown: list[int], arrival: list[float], **more: object) -> SimpleNamespace:
     """A charger with one vehicle named `a`, as CityLearn has it."""
     rows = len(state)

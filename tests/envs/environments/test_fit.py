@@ -148,7 +148,7 @@ class Old(RewardFunction):
     ("name", "says"),
     [
         ("Sound", ""),
-        ("Broken", "the reward rewards_of_a_user.Broken is nan in hour 0 of the uncontrolled site"),
+        ("Broken", "the reward rewards_of_a_user.Broken is nan in hour 0 of the uncontrolled site; mend its class"),
         ("Old", r"CityLearn fails with the reward rewards_of_a_user.Old \(TypeError: .*calculate"),
     ],
 )
