@@ -122,21 +122,25 @@ def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(
 
 
 @pytest.mark.parametrize(
-    ("change", "weeks", "is_told"),
+    ("change", "weeks", "evaluations", "is_told"),
     [
         # A fifth of 400 trained and 100 evaluated steps: 4 of 8 days.
-        ({"steps": 400, "evaluations": 1}, 4, True),
-        ({"steps": 200, "evaluations": 4}, 1, True),
-        ({"steps": 10**6, "evaluations": 10}, 52, False),
-        ({"steps": 200, "evaluations": 4, "validation_weeks": 0}, 0, False),
-        ({"steps": 200, "evaluations": 4, "backend": "batch"}, 52, False),
+        ({"steps": 400, "evaluations": 1}, 4, 1, True),
+        ({"steps": 200, "evaluations": 4}, 1, 4, True),
+        # Of 200 trained and 50 evaluated steps, 48 are two days.
+        ({"steps": 200}, 1, 2, True),
+        ({"steps": 20}, 1, 1, True),
+        ({"steps": 10**6}, 52, 10, False),
+        ({"steps": 200, "validation_weeks": 0}, 0, 10, False),
+        ({"steps": 200, "backend": "batch"}, 52, 10, False),
     ],
 )
 def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_otherwise(
-    small_schema: Path, tmp_path: Path, change: dict[str, Any], weeks: int, is_told: bool
+    small_schema: Path, tmp_path: Path, change: dict[str, Any], weeks: int, evaluations: int, is_told: bool
 ) -> None:
-    checked = check(settings(tmp_path, scenario=str(small_schema), **({"backend": "citylearn"} | change)))
-    assert checked.settings.validation_weeks == weeks
+    given = {"backend": "citylearn", "evaluations": Settings.evaluations} | change
+    checked = check(settings(tmp_path, scenario=str(small_schema), **given))
+    assert (checked.settings.validation_weeks, checked.settings.evaluations) == (weeks, evaluations)
     assert any("--validation-weeks 0 runs all" in note for note in checked.notes) == is_told
     assert any("steps a second here" in note for note in checked.notes) == ("backend" not in change)
 
