@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from common.errors import UsageError
+from common.files import read_text
 from common.paths import user_path
 from common.texts import hint, option, option_words
 from tuning.experiment.settings import OF_A_RUN, Settings
@@ -48,14 +49,16 @@ def with_file(arguments: Sequence[str]) -> list[str]:
 def _words(file: Path, given: Sequence[str]) -> list[str]:
     """The options of a file as words of a command line, but hyperparameters that the command line sets itself."""
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = tomllib.loads(read_text(file))
+        _ = str(values)  # no whole number in base 16 is longer than Python shows
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{_OPTION} {file}: {getattr(error, 'strerror', None) or error}") from None
     known = [entry.name for entry in fields(Settings) if entry.name not in OF_A_RUN]
+    given_alone = {entry.name for entry in fields(SearchOptions)}.difference(known)
     words = list[str]()
     for key, value in values.items():
         name = key.replace("-", "_")
-        if name in OF_A_RUN:
+        if name in given_alone:
             raise UsageError(
                 f"{_OPTION} {file}: {key} belongs to a run, not into a file; give {option(name)} on the command line"
             )
@@ -68,7 +71,10 @@ def _words(file: Path, given: Sequence[str]) -> list[str]:
             own = {word.partition("=")[0] for word in _after_set(given)}
             pairs = [f"{each}={text}" for each, text in fixed.items() if each not in own]
             words += [option(name), *pairs] if pairs else []
-        elif isinstance(value, bool):
+        elif (is_flag := isinstance(getattr(Settings, name), bool)) != isinstance(value, bool):
+            takes = "true or false, without quotes" if is_flag else "a value, not true or false"
+            raise UsageError(f"{_OPTION} {file}: {key}: it takes {takes}")
+        elif is_flag:
             words += option_words(name, value)
         else:
             texts = value if isinstance(value, list) else [value]

@@ -65,7 +65,7 @@ def test_weeks_that_nobody_chose_are_chosen_anew_by_whoever_reads_the_file(tmp_p
     assert read(tmp_path, as_file(Settings(validation_weeks=3))).validation_weeks == 3
 
 
-@pytest.mark.parametrize("name", OF_A_RUN)
+@pytest.mark.parametrize("name", [*OF_A_RUN, "config", "print_config"])
 def test_what_belongs_to_a_run_is_in_no_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"{name} belongs to a run, not into a file"):
         read(tmp_path, f"{name} = true")
@@ -80,11 +80,19 @@ def test_what_belongs_to_a_run_is_in_no_file(name: str, tmp_path: Path) -> None:
         ("set = [{gamma = 1}]", r"set: it takes .*, under \[set\]"),
         ("[trials]\na = 1", "trials: it takes a text"),
         ("trials = 'many'", "--trials: 'many' is no number"),
+        ("trials = true", "search.toml: trials: it takes a value, not true or false"),
+        ("minimize = 'true'", "search.toml: minimize: it takes true or false"),
+        pytest.param(f"trials = 0x{'f' * 5000}", "search.toml: Exceeds the limit", id="long number"),
+        pytest.param(f"train = {'[' * 3000}{']' * 3000}", "search.toml: maximum recursion", id="nested deeply"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=message):
         read(tmp_path, text)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufefftrials = 3").trials == 3
 
 
 def test_a_file_that_is_not_there_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
