@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -75,8 +75,8 @@ def trial_number(results: Results, trial: str) -> int:
         or len(trial) > MOST_DIGITS
         or int(trial) not in set(results.trials["trial"])
     ):
-        last = int(results.trials["trial"].max()) if len(results.trials) else -1
-        raise UsageError(f"--trial {trial}: there is no such trial, they go from 0 to {last}; it takes {BEST}, or a number")
+        there = f"they go from 0 to {results.trials['trial'].max()}" if len(results.trials) else "nor any other"
+        raise UsageError(f"--trial {trial}: there is no such trial, {there}; it takes {BEST}, or a number")
     return int(trial)
 
 
@@ -153,7 +153,7 @@ def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last
     checkpoints, folder = Checkpoints(experiment.paths.checkpoints(number)), experiment.paths.folder
     newest, damage = checkpoints.newest()
     if newest is None:
-        why = f": {'; '.join(damage)}" if damage else ", as --keep-checkpoints says which ended trials keep theirs"
+        why = f": {'; '.join(damage)}" if damage else f", as {_why_none(TrialRecords(experiment).row(number))}"
         raise UsageError(f"trial {number} of {folder} has no checkpoint{why}")
     steps = newest.trial.kept_steps if keep == "best" and newest.trial.kept_steps else newest.trial.steps
     try:
@@ -161,6 +161,13 @@ def _checkpoint(experiment: Experiment, number: int, keep: Literal["best", "last
     except DamageError as error:
         way_out = "restore it from a copy, or take the last with --keep last"
         raise UsageError(f"the best policy of trial {number} of {folder} cannot be read: {error}; {way_out}") from None
+
+
+def _why_none(row: Mapping[str, Any]) -> str:
+    if (same := row.get("same_as")) is not None:
+        return f"it was not trained: it is the same as trial {same}; take that"
+    kept = "--keep-checkpoints says which ended trials keep theirs"
+    return kept if row["state"] in ("complete", "pruned") else f"it is {row['state']}; take another --trial"
 
 
 def trial_setup(settings: Settings, seed: int, hyperparameters: Assignment, gpu: bool = False, parts: int = 1) -> Setup:

@@ -17,6 +17,7 @@ from tuning.algorithms.registry import algorithm
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.trial.policy import trained, trained_for, trial_number, trial_setup, used_share
+from tuning.trial.records import TrialRecords
 
 SETTINGS = Settings(scenario="iquitos-38", backend="batch", num_envs=8, steps=5000, seed=3)
 
@@ -39,6 +40,23 @@ def test_without_a_complete_trial_there_is_no_best_one(tmp_path: Path) -> None:
     empty = create(Settings(backend="batch", name="e", dir=str(tmp_path)))
     with pytest.raises(UsageError, match="no trial is complete"):
         trial_number(load(empty.paths.folder), "best")
+    with pytest.raises(UsageError, match="--trial 0: there is no such trial, nor any other; "):
+        trial_number(load(empty.paths.folder), "0")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"state": "pruned"}, "as --keep-checkpoints says"),
+        ({"state": "failed"}, "as it is failed; take another --trial"),
+        ({"state": "running"}, "as it is running"),
+        ({"same_as": 1}, "it is the same as trial 1; take that"),
+    ],
+)
+def test_a_trial_without_a_checkpoint_says_why_it_has_none(experiment: Experiment, row: dict[str, Any], why: str) -> None:
+    TrialRecords(experiment).update(0, **row)
+    with pytest.raises(UsageError, match=f"has no checkpoint, .*{why}"), trained(experiment, 0):
+        pass
 
 
 def test_a_trial_without_a_checkpoint_says_why_that_may_be(experiment: Experiment) -> None:
