@@ -82,7 +82,7 @@ class AtMost:
 
     def describe(self, value: float) -> str:
         """The bound in words, where `name` has this value."""
-        return f"{'' if self.part == 1.0 else f'{self.part:g} of '}{self.name}={value:g}"
+        return f"{'' if self.part == 1.0 else f'{self.part:g} of '}{self.name}={value:.15g}"
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Bounds:
             return f"value={self.choices[0] if self.choices else self.low} in {self.source}"
         if self.choices:
             return f"choices={list(self.choices)} in {self.source}"
-        return f"low={self.low:g} and high={self.high:g} in {self.source}"
+        return f"low={self.low:.15g} and high={self.high:.15g} in {self.source}"
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,7 @@ class Parameter:
             elif self.kind is Kind.FLAG:
                 value = _FLAGS[text.lower()]
         except (ValueError, KeyError):
-            raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}") from None
+            raise SpaceError(f"{self.name}={text}: it takes {self.kind.value}{', or none' * self.optional}") from None
         self.check(value)
         return value
 
@@ -320,7 +320,7 @@ class Parameter:
             if len(sizes) > MOST_LAYERS:
                 raise SpaceError(f"{self.name}={shortened(value)}: it takes at most {MOST_LAYERS} layers, not {len(sizes)}")
         elif not isinstance(value, bool | None) and not self.low <= value <= self.high:
-            raise SpaceError(f"{self.name}={value}: it lies between {self.low:g} and {self.high:g}")
+            raise SpaceError(f"{self.name}={value}: it lies between {self.low:.15g} and {self.high:.15g}")
 
 
 def toml(value: Any) -> str:

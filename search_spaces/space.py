@@ -172,11 +172,11 @@ class SearchSpace:
         if bound and bound.name in known:
             ceilings[bound.describe(known[bound.name])] = bound.of(known)
         if own and self._needs(parameter, fixed):
-            ceilings[f"{own.high:g} ({parameter.name}: {own.describe()})"] = own.high
+            ceilings[f"{own.high:.15g} ({parameter.name}: {own.describe()})"] = own.high
         for words, greatest in ceilings.items():
             if not parameter.scale.has_value(least, greatest):
                 cause = self._cause(parameter, fixed, least)
-                raise SpaceError(f"{parameter.name}: it would have to be at least {least:g}{cause} and at most {words}")
+                raise SpaceError(f"{parameter.name}: it would have to be at least {least:.15g}{cause} and at most {words}")
 
     def _cause(self, parameter: Parameter, fixed: Assignment, least: float) -> str:
         """What asks for the least value of a hyperparameter, in brackets; empty where it is the least valid one."""

@@ -101,7 +101,8 @@ def test_scales_map_what_is_drawn() -> None:
         ("kind", "tan", "kind=tan: it is one of tanh, relu"),
         ("gama", "0.9", "no hyperparameter gama: did you mean gamma"),
         ("zzz", "1", "there are steps_each, batch"),
-        ("gamma", "none", "it takes a number"),
+        ("gamma", "none", "it takes a number$"),
+        ("cut", "much", "cut=much: it takes a number, or none$"),
     ],
 )
 def test_what_is_not_valid_is_refused_by_name(name: str, text: str, message: str) -> None:
