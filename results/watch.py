@@ -24,7 +24,7 @@ from common.command_line import Parser, status_of
 from common.errors import UserError
 from common.json_values import checked, read_json
 from common.paths import user_path
-from common.texts import counted, duration, python_command
+from common.texts import counted, duration, python_command, raised
 from common.uris import is_uri
 from results.live import OWNER_FILE, PROGRESS_FILE, LiveSearch, Owner, Phase
 from results.live_view import BETWEEN, LiveRegion, LiveView, replaces_lines, say, texts
@@ -212,7 +212,9 @@ class Watch:
             self._say(f"the run was killed ({seen.owner.shown}); continue with: {command}")
             return DEAD
         if seen.state == "stopped":
-            why = f": {seen.search.reason}" if seen.search and seen.search.reason else ""
+            reason = seen.search.reason if seen.search else ""
+            # That of failures all alike ends with the traceback of one.
+            why = f": {' '.join(dict.fromkeys([reason.splitlines()[0], raised(reason)]))}" if reason else ""
             self._say(f"the run was stopped{why}; continue with: {command}")
             return ENDED
         self._say("the run has ended")

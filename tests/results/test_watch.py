@@ -132,6 +132,9 @@ def test_lines_say_the_last_events_the_state_and_how_the_run_ended(folder: Path)
     assert "running" not in lines[2]
     assert lines[3].startswith("the run was stopped: the disk is full; continue with: ")
     assert "--trust-scenario" not in " ".join(lines)
+    trace = 'Traceback (most recent call last):\n  File "pump.py", line 3, in step\n    valve()\nValueError: no luck'
+    show(folder, phase="stopped", reason=f"three failed alike:\n{trace}")
+    assert lines_of(folder)[1][3].startswith("the run was stopped: three failed alike: ValueError: no luck; continue with: ")
     show(folder, phase="stopped", again=("--trust-scenario",))
     assert " ".join(lines_of(folder)[1]).endswith(f"{folder.name} --trust-scenario"), "what no file has"
     show(folder, phase="complete")
