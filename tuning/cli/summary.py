@@ -51,7 +51,7 @@ def print_summary(
     for _, row in trials[trials["state"].isin(["failed", "oom"])].iterrows():
         error = "" if pd.isna(row["error"]) else raised(row["error"])
         say(console, f"trial {row['trial']} {row['state']}: {error or 'its row has no error'}")
-    if (trials["state"] == "failed").any():
+    if (trials["confirms"].isna() & (trials["state"] == "failed")).any():
         command = python_command("tuning.run", "--resume", results.folder, "--retry-failed", *again_words(again))
         say(console, f"once the cause is mended, this tries what failed once more: {command}")
     complete = results.scored
@@ -333,11 +333,11 @@ def checkpoint_lines(sizes: Sequence[int], keep: str) -> list[str]:
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:
     """That the best was trained once, where the budget does not pay for more, and which would; of time at the pace so far."""
     limit = settings.limit
-    if limit is None or settings.preset or not settings.confirm or results.scored.empty:
+    if limit is None or settings.preset or not settings.confirm or len(results.scored) < 2:
         return []
     fresh = results.fresh
     confirmed = bool(fresh.at_least(LEAST_RUNS).contenders or set(fresh.broken) - {fresh.default})
-    if settings.confirming_parts and (confirmed or not limit.is_time or len(results.scored) < 2):
+    if settings.confirming_parts and (confirmed or not limit.is_time):
         return []
     needed = 2 * LEAST_CONFIRMING_RUNS * settings.steps / settings.most_confirm
     if limit.is_time:

@@ -117,6 +117,12 @@ def test_failures_are_named_and_nothing_is_compared_where_nothing_is_complete(tm
     assert str(tmp_path / FOLDER) in output
 
 
+def test_trainings_that_confirm_and_failed_are_not_said_to_be_tried_once_more(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "failed", error="ValueError: no luck", confirms=1)
+    assert "trial 0 failed: ValueError: no luck" in (output := shown(tmp_path))
+    assert "--retry-failed" not in output
+
+
 def test_what_rows_and_paths_hold_is_shown_as_it_is_and_cannot_act_on_the_terminal(tmp_path: Path) -> None:
     folder = tmp_path / "runs[old]"
     write_trial(folder, 0, "failed", error="Traceback\n\x1b[2J[red]forged")
@@ -413,6 +419,11 @@ def test_where_the_budget_pays_for_no_training_again_a_line_says_so(
         write_trial(tmp_path, number, "complete", 0.1, steps=50_000)
     settings = Settings(**given)  # type: ignore[arg-type]
     assert unpaid_lines(settings, load(tmp_path)) == ([ONCE.format(told, settings.steps)] if told else [])
+
+
+def test_where_one_trial_alone_is_rated_no_lead_is_doubted(tmp_path: Path) -> None:
+    write_trial(tmp_path, 0, "complete", 0.1)
+    assert unpaid_lines(Settings(trials=1), load(tmp_path)) == []
 
 
 def test_one_training_again_says_no_more_than_none(tmp_path: Path) -> None:
