@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from common.paths import fit_name
-from common.texts import counted
+from common.texts import counted, raised
 from envs.environments import fit
 from envs.environments.backend import Backend
 from envs.gym.source import Source
@@ -110,7 +110,7 @@ class Race:
     def _failure(self, contender: Contender) -> str:
         trials = load(self._experiments[contender.name].paths.folder).trials
         row = trials[trials["state"] != "complete"].iloc[0]
-        return f"run {row['trial']} {row['state']}: {str(row['error'] or '').strip().rpartition(chr(10))[2]}"
+        return f"run {row['trial']} {row['state']}: {raised(row['error'] or '')}"
 
     def _evaluate(self, racing: list[Contender], backend: Backend | Literal["gymnasium"]) -> None:
         jobs = self._yardsticks()

@@ -20,7 +20,7 @@ from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import NAMES
 from envs.yardsticks.rows import bound_rows
 from results.schema import SCHEMA_VERSION
-from results.table_files import ResultsError, read_file, write_file
+from results.table_files import ResultsError, read_file, write_file, write_rows
 from tuning.experiment.folder import create
 from tuning.experiment.settings import Settings
 from tuning.judging import race
@@ -166,6 +166,14 @@ def test_chosen_forecasts_are_judged_once_and_others_can_be_added(made: Made, co
     made.run(judgement, "batch", ("seven-days", "exact"))
     assert [name for name in made.judged if name.startswith("mpc")] == ["mpc-seven-days-batch", "mpc-exact-batch"]
     assert "MPC: seven days: score +0.0500 by batch" in console.export_text()
+
+
+def test_a_failed_run_is_told_by_its_exception_and_not_by_the_last_line_of_it(made: Made) -> None:
+    (contender,), found = made.judgement(("good",)).contenders, made.run(made.judgement(("good",)), "batch")
+    error = 'Traceback:\n  File "pump.py", line 3, in step\n    valve()\nValueError: no luck\n  with this valve'
+    row = {"trial": 0, "state": "failed", "error": error}
+    write_rows(found._experiments["good"].paths.folder, "trials", 0, [row], {})
+    assert found._failure(contender) == "run 0 failed: ValueError: no luck"
 
 
 def test_a_contender_without_its_runs_leaves_the_race(made: Made, console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
