@@ -172,7 +172,7 @@ def read_table(path: Path, columns: Collection[str] | None = None) -> pa.Table |
             fault = _columns_fault(whole, table, file.metadata)
     except (pa.ArrowException, OSError, ValueError) as error:
         # Arrow would read a folder as one table of all files in it.
-        return f"it is a folder: {_RESTORE}" if path.is_dir() else " ".join(str(error).split())
+        return f"{'it is a folder' if path.is_dir() else ' '.join(str(error).split())}: {_RESTORE}"
     fault = fault or _content_fault(part, table, path.stem)
     return f"{fault}: {_RESTORE}" if fault else part
 

@@ -155,6 +155,7 @@ def test_what_is_no_file_of_a_table_is_one_error(tmp_path: Path, damage: bytes |
     with pytest.raises(ResultsError, match=r"a-000-batch\.parquet cannot be used: ") as refused:
         read_file(path)
     assert "\n" not in str(refused.value)
+    assert str(refused.value).endswith(": restore the file from a copy")
 
 
 @pytest.mark.parametrize("version", [None, "0", str(SCHEMA_VERSION + 1)])
