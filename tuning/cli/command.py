@@ -6,6 +6,7 @@ import io
 import itertools
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, make_dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -15,7 +16,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from common.command_line import refuse, status_of
 from common.errors import InconsistentError, UsageError
-from common.texts import hint, number, option, whole_number
+from common.texts import hint, number, option, printable, whole_number
 from tuning.cli.console import steady_output
 from tuning.cli.help import ALL, documented, short_help
 from tuning.runtime.processes import Interrupted, stop_signals_as_interrupts
@@ -62,6 +63,7 @@ def command(
         for a command that cannot be carried out as given; 130 after Ctrl-C or SIGTERM.
     """
     gc.set_threshold(SELDOM)
+    warnings.formatwarning = lambda message, *_: f"warning: {printable(str(message))}\n"
     given = sys.argv[1:] if arguments is None else list(arguments)
     with steady_output() as output:
         if groups and {"-h", "--help"} & set(given):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,6 +31,11 @@ class Asked:
 
 def test_the_answer_is_the_exit_status() -> None:
     assert command(Asked, ["--number", "7"], "test", lambda asked: asked.number) == 7
+
+
+def test_a_warning_is_one_line_without_code() -> None:
+    assert command(Asked, [], "test", lambda asked: 0) == 0
+    assert warnings.formatwarning("a file\nwas skipped", UserWarning, "x.py", 1) == "warning: a file\\nwas skipped\n"
 
 
 @pytest.mark.parametrize(
