@@ -32,14 +32,15 @@ _COPIED = re.compile(r"python -m |[\w.~-][/\\][\w.-]{2}")  # a command or a path
 _SPARKS, _ASCII_SPARKS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*%#"
 
 
-def say(console: Console, line: object) -> None:
-    """Print one line as it is: without colours and markup, and with escapes for what cannot be printed.
+def say(console: Console, line: object, style: str = "") -> None:
+    """Print one line as it is: without markup, its first word in a style, and with escapes for what cannot be printed.
 
     A terminal breaks a sentence between words. What may be copied, a command or a path, stays whole, as do lines of a log.
     """
-    text = printable(with_uris(str(line)))
-    is_whole = not console.is_terminal or _COPIED.search(text) is not None
-    console.print(text, highlight=False, markup=False, soft_wrap=is_whole)
+    text = Text(printable(with_uris(str(line))))
+    text.stylize(style, 0, text.plain.find(" ") if style else 0)
+    is_whole = not console.is_terminal or _COPIED.search(text.plain) is not None
+    console.print(text, highlight=False, soft_wrap=is_whole)
 
 
 def texts(search: LiveSearch) -> list[str]:

@@ -135,7 +135,7 @@ def compare_devices(on_card: Outcome, on_host: Outcome) -> Finding:
     return Finding(name, "ok", text)
 
 
-LABELS: dict[Status, str] = {"ok": "[green]ok   [/]", "note": "[yellow]note [/]", "wrong": "[red]wrong[/]"}
+STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "wrong": "red"}
 
 
 def examine(settings: DoctorSettings, console: Console | None = None) -> list[Finding]:
@@ -181,8 +181,7 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
 
 
 def _print(console: Console, finding: Finding) -> None:
-    console.print(f"{LABELS[finding.status]} ", end="")
-    say(console, f"{finding.name}: {finding.text}")
+    say(console, f"{finding.status:5} {finding.name}: {finding.text}", STYLES[finding.status])
     if finding.remedy:
         say(console, f"      -> {finding.remedy}")
 

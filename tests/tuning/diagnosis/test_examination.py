@@ -13,6 +13,7 @@ from envs.task import SiteTask
 from search_spaces import Assignment
 from tests.tuning.roomy import planner
 from tuning.diagnosis import examination
+from tuning.diagnosis.checks import Finding
 from tuning.diagnosis.examination import Outcome, compare_devices, examine, try_algorithm, try_switches
 from tuning.diagnosis.settings import DoctorSettings
 from tuning.experiment.settings import Settings
@@ -91,6 +92,15 @@ def test_findings_are_returned_as_they_are_printed(
     assert [finding.name for finding in findings][-3:] == ["sac", "ppo", "a2c"]
     places = [out.getvalue().index(f"{finding.name}: {finding.text}") for finding in findings]
     assert places == sorted(places)
+
+
+def test_on_a_terminal_a_finding_breaks_between_words_and_its_status_counts() -> None:
+    out = StringIO()
+    text = "4,308 steps in 130.9 s on cpu (environment 5%, learner 3%); host memory 2.28 GiB"
+    examination._print(Console(file=out, width=40, force_terminal=True, color_system=None), Finding("sac", "note", text))
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("note  sac: 4,308 steps")
+    assert max(map(len, lines)) <= 40
 
 
 def test_stated_splits_are_those_that_are_trained_on(
