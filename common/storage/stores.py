@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Content = bytes | Path  # of an object: bytes, or a file that holds them
 
 CONNECTIONS = 32  # at once to one server
+SLOWEST = 10_000  # bytes per second that a server takes of each content, of many at once
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)  # of a share, or a drive, whose file system has none
 _OPEN_ELSEWHERE = 5  # of Windows: not permitted, and also that another process has a file open which is removed
 # What a file system's entry calls that which changes when an object is replaced, the best first.
@@ -187,13 +188,17 @@ class RemoteStore:
     def put(self, key: str, content: Content) -> None:
         """Write an object; an existing one is replaced as a whole."""
         if isinstance(content, bytes):
-            self._system.pipe_file(self._path(key), content)
+            self._system.pipe_file(self._path(key), content, **self._bound(len(content)))
         else:
-            self._system.put_file(str(content), self._path(key))
+            self._system.put_file(str(content), self._path(key), **self._bound(content.stat().st_size))
 
     def create(self, key: str, content: bytes) -> None:
         """Write an object that must not exist; FileExistsError if it does."""
-        self._system.pipe_file(self._path(key), content, mode="create")
+        self._system.pipe_file(self._path(key), content, mode="create", **self._bound(len(content)))
+
+    def _bound(self, nbytes: int) -> dict[str, float]:
+        # A client waits without end for a server's leave to send a content, and for room to send more.
+        return {"timeout": self._request_seconds + nbytes / SLOWEST} if self._system.async_impl else {}
 
     def remove(self, key: str) -> None:
         """Remove an object; FileNotFoundError without it, where the server tells."""

@@ -1,4 +1,5 @@
 import os
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -192,6 +193,19 @@ def test_a_server_that_never_answers_is_told_too(
         with pytest.raises(StorageLostError):
             Objects(location(s3_bucket), patience=0.1).read("a")
         assert time.monotonic() - since < 3.5
+
+
+def test_a_server_that_takes_no_content_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"one")
+    with ThreadPoolExecutor() as threads, socket.create_server(("127.0.0.1", 0)) as stopped:
+        for name, value in environment(f"http://127.0.0.1:{stopped.getsockname()[1]}").items():
+            monkeypatch.setenv(name, value)
+        objects = Objects(location("s3://bucket/exp"), patience=0.1)
+        calls = (
+            lambda: objects.put("a", b"one"), lambda: objects.put("a", tmp_path / "file"), lambda: objects.create("a", b"one"),
+        )  # fmt: skip
+        for told in [threads.submit(call) for call in calls]:
+            assert isinstance(told.exception(timeout=10), StorageLostError)
 
 
 def test_a_missing_bucket_is_told_at_once(s3_bucket: str) -> None:
