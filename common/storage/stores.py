@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import logging
 import os
 import shutil
 import uuid
@@ -213,6 +214,8 @@ def _file_system(scheme: str, request_seconds: float, process: int, environment:
     del process, environment
     options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
     if scheme in ("s3", "s3a"):
+        for client in map(logging.getLogger, ("aiobotocore", "botocore")):
+            client.setLevel(client.level or logging.WARNING)  # CityLearn's import lets all packages tell how they are
         options["max_concurrency"] = 1  # parts that are read at once may be of two contents
         options["config_kwargs"] = {
             "connect_timeout": request_seconds,

@@ -1,4 +1,5 @@
 import errno
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -101,3 +102,10 @@ def test_any_file_system_of_fsspec_serves() -> None:
 
 def test_an_object_in_s3_is_read_by_one_request_as_parts_may_be_of_two_contents() -> None:
     assert _file_system("s3", 1.0, 0, frozenset()).max_concurrency == 1
+
+
+def test_a_client_of_s3_tells_no_notes_which_citylearn_lets_all_packages_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "level", logging.INFO)
+    _file_system("s3", 2.0, 0, frozenset())
+    for client in ("aiobotocore.credentials", "botocore.configprovider"):
+        assert logging.getLogger(client).getEffectiveLevel() == logging.WARNING
