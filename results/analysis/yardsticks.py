@@ -95,7 +95,7 @@ def _misses(rows: pd.DataFrame, measures: Mapping[str, Measure], stated: Sequenc
 
 
 def better_controller(results: Results) -> tuple[str, str] | None:
-    """Model predictive control that does better than the best trial in all that is aimed at, and misses nothing; None without.
+    """A controller without learning that is better than the best trial in all that is aimed at, and misses nothing, or None.
 
     Its name, and what it reaches. Where the trial misses something, any other that does not is better.
     """
@@ -108,7 +108,7 @@ def better_controller(results: Results) -> tuple[str, str] | None:
     signs = [-1.0 if measure.better == "less" else 1.0 for measure in measures.values()]
     gains = (table[[*measures]].astype(float) - own[[*measures]].to_numpy(float)) * signs
     is_better = (gains > (ADDS if SCORE.name in measures else 0.0)).all(axis=1) | (results.best["shortfall"] > 0.0)
-    may_win = (table["kind"] == MPC) & (table["name"] != EXACT_MPC) & ~table["misses"].astype(bool)
+    may_win = table["kind"].isin((MPC, RULE)) & (table["name"] != EXACT_MPC) & ~table["misses"].astype(bool)
     if not (is_better & may_win).any():
         return None
     rival = table.loc[gains[is_better & may_win].iloc[:, 0].idxmax()]

@@ -26,8 +26,9 @@ def figure(search: Search) -> Figure | None:
     # Whoever reads the page knows whether that code is theirs.
     trust = ["--trust-scenario"] if ":" in str(results.facts.settings.get("env") or "") else []
     if rival := search.table(better_controller):
+        name = "Model predictive control" if rival[0].startswith("MPC") else f'"{rival[0]}"'
         said.append(
-            f"Model predictive control reaches {rival[1]} without any training{_saves(search, rival[0])}: it is "
+            f"{name} reaches {rival[1]} without any training{_saves(search, rival[0])}: it is "
             "the better controller unless a longer search, or a judgement, says otherwise."
         )
     budget = budget_of(search)

@@ -95,6 +95,12 @@ def test_a_controller_that_misses_what_a_winner_meets_or_is_worse_by_the_aim_is_
     assert better(tmp_path / "g", 0.9, objective="bill score") == ("MPC: learned forecast", "bill 26.3, score +0.0600")
 
 
+def test_a_rule_may_be_better_too_where_no_model_predictive_control_ran(tmp_path: Path) -> None:
+    rows = [row for row in controllers() if not row["contender"].startswith("MPC")]
+    results = searched(tmp_path, [made.row(0, 0.03)], rows)
+    assert yardstick_lines(results)[-1] == "Better without any learning: rule: good, score +0.0400."
+
+
 @pytest.mark.parametrize(("score", "said"), [(0.07, "adds +0.0200"), (0.05001, "adds nothing"), (0.04, "loses 0.0100")])
 def test_what_a_policy_adds_to_its_plan_is_said(tmp_path: Path, score: float, said: str) -> None:
     results = searched(tmp_path, [planned(0, score, 0.05)], controllers())

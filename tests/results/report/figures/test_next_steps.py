@@ -23,6 +23,12 @@ def test_a_controller_without_training_that_is_better_comes_first_and_a_judgemen
     assert said.endswith(f"judge it on hours that nothing has seen: `python -m tuning.judge {tmp_path}`")
 
 
+def test_a_rule_that_is_better_than_the_best_trial_is_named(tmp_path: Path) -> None:
+    rows = [row for row in controllers() if not row["contender"].startswith("MPC")]
+    said = told(Search(searched(tmp_path, [made.row(0, 0.03)], rows)))
+    assert said.startswith('1. "rule: good" reaches score +0.0400 without any training')
+
+
 def test_a_place_below_the_folder_of_the_page_is_told_without_what_is_above(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
