@@ -54,7 +54,9 @@ def is_stored(place: Location) -> bool:
 def look_up(place: Location) -> Experiment:
     """An experiment in a storage, for checks: its settings and what belongs to them, in a working copy."""
     if not is_stored(place):
-        raise UsageError(f"no experiment in {place}: name the place of one, such as {place / 'ppo-iquitos-1'}")
+        below = Objects(place).folders()
+        what = f"name the place of one, such as {place / below[0]}" if below else "nothing is there; correct the URI"
+        raise UsageError(f"no experiment in {place}: {what}")
     folder = local_folder(place.uri, STATED, "settings")
     try:
         return replace(with_found_site(open_experiment(folder), place.uri), storage=place)

@@ -155,9 +155,11 @@ def test_a_creation_that_fails_leaves_nothing(above: Location, tmp_path: Path, m
 
 
 def test_what_is_not_there_is_named_by_its_uri(above: Location, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=rf"no experiment in {above}/other: name the place of one"):
+    with pytest.raises(UsageError, match=rf"no experiment in {above}/other: nothing is there; correct the URI"):
         look_up(above / "other")
     created(above)
+    with pytest.raises(UsageError, match=rf"no experiment in {above}: name the place of one, such as {above}/one$"):
+        look_up(above)
     Objects(above / "one").put("experiment.json", b"{")
     with pytest.raises(UsageError, match=rf"{above}/one/experiment.json is damaged") as told:
         look_up(above / "one")
