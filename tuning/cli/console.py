@@ -138,7 +138,7 @@ def draw_report(folders: Sequence[Path], console: Console, publish: Callable[[Pa
     from results import report
 
     try:
-        with warnings.catch_warnings():
+        with busy(console, "drawing the report", at_once=False), warnings.catch_warnings():
             # What lacks in the tables was told where they were loaded.
             warnings.simplefilter("ignore")
             place = publish(report.write(folders, to=folders[0] / report.NAME))

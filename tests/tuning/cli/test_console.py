@@ -139,8 +139,15 @@ def drawn(folder: Path) -> str:
 
 def test_its_path_is_printed(tmp_path: Path) -> None:
     write_rows(tmp_path, "trials", 0, [trial(0, None, "failed")], KINDS)
-    assert drawn(tmp_path) == f"Report:  {tmp_path / report.NAME}\n"
+    assert drawn(tmp_path).endswith(f"Report:  {tmp_path / report.NAME}\n")
     assert (tmp_path / report.NAME).is_file()
+
+
+def test_a_report_that_takes_long_is_told_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuning.cli.console.NEWS_SECONDS", 0.05)
+    monkeypatch.setattr(report, "write", lambda *_, **__: time.sleep(0.3) or tmp_path)
+    first, *_, last = drawn(tmp_path).splitlines()
+    assert (first, last) == ("drawing the report: 0 s so far", f"Report:  {tmp_path}")
 
 
 @pytest.mark.parametrize(
