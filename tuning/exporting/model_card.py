@@ -88,7 +88,8 @@ def card(
 _FILES = (
     "- `policy.onnx`: the mode of the policy, from CityLearn's observations (float64, one row a site) to CityLearn's actions;",
     "  scaling, normalisation and charging by rule are inside. `policy.json` names its inputs and outputs in their order.",
-    "- `controller.py`: controls a CityLearn environment with it; needs citylearn, numpy and onnxruntime.",
+    "- `controller.py`: controls a CityLearn environment with it, by `python controller.py SCHEMA.json [HOURS]`; needs",
+    "  citylearn, numpy and onnxruntime.",
     "- `mpc.npz`, if it is there: model predictive control of the site, for forecasts of yours; needs this package.",
     "- `hyperparameters.toml`: the full assignment.",
 )

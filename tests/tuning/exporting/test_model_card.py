@@ -54,6 +54,7 @@ def test_a_card_says_whether_it_was_judged() -> None:
         assert own.startswith("# ppo-1, trial 3\n")
         assert "| reward | schema |" in own
         assert all(f"- `{name}`" in own for name in ("controller.py", "hyperparameters.toml", "policy.onnx"))
+        assert "by `python controller.py SCHEMA.json [HOURS]`" in own
     episodes = rows.assign(hours=None)
     for table in (None, judgement_of("ppo-1 3", "ppo-1 4")):
         of_environment = card(about, episodes, measures(), table, "ppo-1 3", in_environment=True)
