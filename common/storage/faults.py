@@ -133,7 +133,7 @@ def persistently(place: Location, what: str, attempt: Callable[[], T], patience:
                 raise StorageError(_told(place, what, fault, error)) from None
             if time.monotonic() - since + pause > patience:
                 raise StorageLostError(
-                    f"{place}: {what} failed for {time.monotonic() - since:.0f} s ({_reason(error)}); see that this machine "
+                    f"{place}: {what} failed, however often it was tried ({_reason(error)}); see that this machine "
                     f"reaches the storage, then start the command again"
                 ) from None
         time.sleep(pause * random.uniform(0.5, 1.0))
