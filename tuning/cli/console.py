@@ -22,7 +22,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from common.errors import UserError
-from common.texts import printable
+from common.texts import printable, python_command
 from results import live_view
 
 say = live_view.say
@@ -144,7 +144,8 @@ def draw_report(folders: Sequence[Path], console: Console, publish: Callable[[Pa
             place = publish(report.write(folders, to=folders[0] / report.NAME))
     except _FAILURES as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split()) if not isinstance(error, UserError) else str(error)
-        say(console, f"no report: {reason}; results are whole, and python -m results.report {folders[0]} tries again")
+        again = python_command("results.report", folders[0])
+        say(console, f"no report: {reason}; results are whole, and {again} tries again")
     else:
         say(console, f"Report:  {place}")
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from common.texts import python_command
 from results import report
 from results.table_files import write_rows
 from tests.results.trials import KINDS, trial
@@ -164,8 +165,9 @@ def test_what_cannot_be_drawn_is_one_line_and_no_error(
         raise failure
 
     monkeypatch.setattr(report, "write", fail)
-    (line,) = drawn(tmp_path).splitlines()
-    assert line == f"no report: {told}; results are whole, and python -m results.report {tmp_path} tries again"
+    (line,) = drawn(tmp_path / "my own").splitlines()
+    command = python_command("results.report", tmp_path / "my own")
+    assert line == f"no report: {told}; results are whole, and {command} tries again"
 
 
 def test_a_folder_without_results_is_told_in_the_same_way(tmp_path: Path) -> None:
