@@ -237,7 +237,9 @@ def run_files(experiment: Experiment, say: Callable[[str], None]) -> Iterator[tu
     objects = Objects(place)
     with Lease.take(Objects(place, PATIENCE), say) as lease:
         if not objects.has(EXPERIMENT):
-            raise UsageError(f"{place} was just removed by another run: start the command again")
+            raise UsageError(
+                f"{place} was removed: start the command again; if it stays so, restore it or choose another --name"
+            )
         if lease.lost:
             say(f"{lease.lost} was lost; continuing from what it uploaded")
         paths = experiment.paths

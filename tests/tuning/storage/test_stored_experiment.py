@@ -36,6 +36,16 @@ def created(above: Location, **given: Any) -> Experiment:
     return create_stored(place, settings, {"scenario": "key"}, "")
 
 
+def test_what_is_gone_from_the_storage_is_told_with_what_helps_where_it_stays_so(above: Location, tmp_path: Path) -> None:
+    local = created(above, dir=str(tmp_path / "local"), storage=above.uri)
+    Objects(above / "one").remove(Objects(above / "one").listed())
+    with (
+        pytest.raises(UsageError, match=rf"{above}/one was removed: .*restore it or choose another --name"),
+        run_files(local, print),
+    ):
+        pass
+
+
 def test_what_settings_name_as_storage(above: Location) -> None:
     assert storage_of(Settings()) is None
     assert storage_of(Settings(dir=above.uri)) == above
