@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from common.errors import InconsistentError, UserError
+from common.texts import counted
 from envs.objective.aim import Aim, Row
 from envs.objective.columns import evaluation_row
 from results import Results, load
@@ -63,7 +64,7 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
         replace(LiveSearch.read(folder), best=told).write(folder)
         written(folder / PROGRESS_FILE)
     if failed:
-        others = f"; nor are {len(failed) - 1} others" if failed[1:] else ""
+        others = f"; and {counted(len(failed) - 1, 'other')}" if failed[1:] else ""
         tell(f"not rated by {settings.further_words}: {failed[0]}{others}")
 
 

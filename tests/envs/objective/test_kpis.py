@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,9 +119,14 @@ def test_each_window_pays_its_part_of_the_month() -> None:
     assert halves[0] == 10.0 * 3.0 / 2.0
 
 
-def actions_of(hours: int, actions: int) -> np.ndarray:
-    """Within [-1, 1], shape (hours, actions); a month and a part of a day, so that no group of hours is whole."""
-    return np.random.default_rng(3).uniform(-1.0, 1.0, (hours, actions))
+class AtRandom:
+    """A controller of CityLearn's kind."""
+
+    def __init__(self, env: Any) -> None:
+        (self._space,), self._rng = env.action_space, np.random.default_rng(3)
+
+    def predict(self, observations: Any, deterministic: bool) -> list[list[float]]:
+        return [self._rng.uniform(self._space.low, self._space.high).tolist()]
 
 
 # Our names of CityLearn's figures of comfort and resilience.
@@ -130,8 +136,11 @@ COMFORT = {
 }  # fmt: skip
 
 
-def untouched(schema: Path, start: int, hours: int) -> dict[str, float]:
-    """CityLearn's own table after some hours of a schema, with the batteries as empty at the start as they may be."""
+def untouched(schema: Path, start: int, hours: int, controller: type) -> tuple[dict[str, float], np.ndarray]:
+    """CityLearn's own table after some hours of a schema, with the batteries as empty at the start as they may be.
+
+    And the actions, within [-1, 1], shape (hours, actions).
+    """
     from citylearn.citylearn import CityLearnEnv
 
     env = CityLearnEnv({**rooted(schema), "agent": None}, central_agent=True, offline=True)
@@ -139,28 +148,34 @@ def untouched(schema: Path, start: int, hours: int) -> dict[str, float]:
     for building in env.buildings:
         battery = building.electrical_storage
         battery.initial_soc = 1.0 - battery.depth_of_discharge
-    env.reset(seed=0)
-    (space,) = env.action_space
-    for given in actions_of(hours, len(space.low)):
-        env.step([(space.low + (given + 1.0) / 2.0 * (space.high - space.low)).tolist()])
+    (observations, _), agent = env.reset(seed=0), controller(env)
+    (space,), actions = env.action_space, []
+    for _ in range(hours):
+        actions.append(agent.predict(observations, deterministic=True))
+        observations = env.step(actions[-1])[0]
     table = env.evaluate()
     district = table[table["level"] == "district"].set_index("cost_function")["value"]
     comfort = {name: float(district.get(column, np.nan)) for name, column in COMFORT.items()}
-    return {name: float(district[name.removeprefix("citylearn_")]) for name in RATIOS} | comfort
+    found = {name: float(district[name.removeprefix("citylearn_")]) for name in RATIOS} | comfort
+    return found, 2.0 * (np.array(actions)[:, 0] - space.low) / (space.high - space.low) - 1.0
 
 
-def check(schema: Path, start: int, hours: int) -> None:
-    expected, site, window = untouched(schema, start, hours), scenario(str(schema)), Window(0, start, hours)
+def check(schema: Path, start: int, hours: int, controller: type = AtRandom) -> None:
+    (expected, actions), site, window = (
+        untouched(schema, start, hours, controller),
+        scenario(str(schema)),
+        Window(0, start, hours),
+    )
     batch, citylearn = WindowsEnv(site, [window]), SiteEnv(site, [window], "sequence")
     for env in (batch, citylearn):
-        given = iter(actions_of(hours, len(citylearn.action_space.low)))
+        given = iter(actions)
         (evaluation,) = evaluate(env, lambda observations, given=given: next(given)[np.newaxis])
         found = evaluation.citylearn | {name: evaluation.kpis[name] for name in COMFORT}
         # Without people or outages CityLearn has 0 of both, or 0 of 0.
         wanted = {name: value for name, value in expected.items() if name in RATIOS or not np.isnan(found[name])}
         assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-6, abs=1e-9)
-        made = scores(found, evaluation.kpis)
-        assert {name: found[name] for name in made} == pytest.approx(made, nan_ok=True)
+        made = scores(found | wanted, found | wanted)
+        assert {name: found[name] for name in made} == pytest.approx(made, rel=1e-6, nan_ok=True)
     citylearn.close()
 
 
@@ -186,6 +201,14 @@ def test_they_do_where_thermal_devices_act(small_schema: Path, tmp_path: Path, k
 @pytest.mark.parametrize("name", ["citylearn_challenge_2023_phase_1", pytest.param("baeda_3dem", marks=pytest.mark.slow)])
 def test_they_do_on_public_data_with_models_of_the_temperature(thermal_schema: Callable[[str], Path], name: str) -> None:
     check(thermal_schema(name), 0, 7 * DAY)
+
+
+def test_the_official_score_of_2023_is_that_of_citylearns_table_for_its_rule_based_controller(
+    thermal_schema: Callable[[str], Path],
+) -> None:
+    from citylearn.agents.rbc import BasicRBC
+
+    check(thermal_schema("citylearn_challenge_2023_phase_1"), 0, 7 * DAY, BasicRBC)
 
 
 @pytest.mark.slow
