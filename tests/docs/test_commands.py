@@ -34,7 +34,7 @@ STARTS = re.compile(r"(uv run )?python3? ")
 DAYS = 120  # of the small sites, in place of 365
 HOMES = tuple(f"Building_{number}" for number in range(1, 18) if number not in (12, 15))
 # Sites with how many of them; the first also has days enough for the splits that pages state.
-SITES = {"path/to": len(HOMES), "homes": 2, "hood": 2, "district": 3, "elsewhere": 2, "citylearn_challenge_2023_phase_1": 2}
+SITES = {"path/to": len(HOMES), "homes": 2, "mine": 2, "district": 3, "elsewhere": 2, "citylearn_challenge_2023_phase_1": 2}
 SIZES = {
     "ppo": "hidden_sizes=8 n_steps=64 batch_size=32 n_epochs=1",
     "a2c": "hidden_sizes=8 n_steps=64",
