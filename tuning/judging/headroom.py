@@ -42,6 +42,7 @@ class Row:
     peak_kw: float | None  # highest import; None for the bound, which does not minimise it
     served: float | None  # part of the vehicles' energy; None without vehicles
     discomfort: float | None = None  # part of people's hours that is too warm or too cold; None where nobody feels it
+    unmet: float | None = None  # degree hours of a year by which it is so
     objective: float | None = None  # value of what is aimed at; None where it has none
     misses: bool = False  # something that is required
 
@@ -145,12 +146,13 @@ def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
     """Rows of several years as one."""
     known = measures()
     co2, cost = (known[measure].value(years) for measure in ("co2_kg", "bill"))
-    of_some = (SCORE, *(known[measure] for measure in ("peak_kw", "ev_served", "discomfort")))
+    of_some = (SCORE, *(known[measure] for measure in ("peak_kw", "ev_served", "discomfort", "unmet_degree_hours")))
     values = (measure.value(years) for measure in of_some)
-    score, peak, served, discomfort = (None if math.isnan(value) else value for value in values)
+    score, peak, served, discomfort, unmet = (None if math.isnan(value) else value for value in values)
     is_aimed = name not in (yardsticks.WITHOUT, *BOUNDS)
     objective = aim.objective.value(years) if is_aimed else None
-    return Row(name, score, co2, cost, peak, served, discomfort, objective, is_aimed and bool(aim.outcome(years).shortfall))
+    misses = is_aimed and bool(aim.outcome(years).shortfall)
+    return Row(name, score, co2, cost, peak, served, discomfort, unmet, objective, misses)
 
 
 def best_of(rows: Sequence[Row], aim: Aim) -> str:
@@ -219,8 +221,9 @@ def tables(
     objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
     felt = ["discomfort"] if any(row.discomfort is not None for row in rows) else []
     ratings = plain_table(title, ("", "score", *objective, *required, "served", *felt))
+    unmet = Scale.of([row.unmet for row in rows], "degree h")
     headings = ("", co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))
-    amounts = plain_table(None, headings)
+    amounts = plain_table(None, (*headings, *([unmet.heading("unmet")] if felt else [])))
     for row, value in zip(rows, values, strict=True):
         aimed_at = [value] if objective else []
         judged = row.score is not None and row.name not in BOUNDS
@@ -230,5 +233,6 @@ def tables(
         amounts.add_row(
             row.name, co2.text(row.co2_kg), change(row.co2_kg, uncontrolled.co2_kg),
             cost.text(row.cost), change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),
+            *([unmet.text(row.unmet)] if felt else []),
         )  # fmt: skip
     return ratings, amounts

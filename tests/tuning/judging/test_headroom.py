@@ -81,12 +81,13 @@ def test_citylearns_controllers_count_if_they_serve_the_vehicles() -> None:
 
 def test_a_controller_at_whose_cost_people_are_is_no_rival_and_a_column_says_what_they_feel() -> None:
     years = [{"hours": 10, "score": 0.07, "co2_kg": 90.0, "bill": 171.0, "occupied_hours": 5.0, "discomfort": 0.3,
-              "uncontrolled_occupied_hours": 5.0, "uncontrolled_discomfort": 0.1}]  # fmt: skip
+              "unmet_degree_hours": 20.0, "uncontrolled_occupied_hours": 5.0, "uncontrolled_discomfort": 0.1}]  # fmt: skip
     hot, fair = row_of("CityLearn: b", years), row_of("CityLearn: a", [{**years[0], "score": 0.06, "discomfort": 0.12}])
     assert (hot.misses, fair.misses) == (True, False)
     assert "reaches +0.0600 (CityLearn: a)" in best_of([BEFORE, hot, fair], Aim())
-    (felt, _), (plain, _) = (tables("a site", rows, BEFORE) for rows in ([BEFORE, fair], [BEFORE]))
-    assert [table.columns[-1].header for table in (felt, plain)] == ["discomfort", "served"]
+    both = [table for rows in ([BEFORE, fair], [BEFORE]) for table in tables("a site", rows, BEFORE)]
+    assert [table.columns[-1].header for table in both] == ["discomfort", "unmet, degree h", "served", "peak, kW"]
+    assert [*both[1].columns[-1].cells] == ["", "17,520"], "of a year"
 
 
 def test_a_controller_with_forecasts_is_the_rival_and_one_that_knows_the_future_is_not() -> None:

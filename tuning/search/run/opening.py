@@ -331,10 +331,7 @@ def _check_time(settings: Settings) -> None:
 
 
 def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
-    """Settings of a search that CityLearn itself steps, rated on fewer weeks unless others were asked for, and what to say.
-
-    The weeks are chosen once, evenly over the split, so that all trials are ranked by the same ones.
-    """
+    """Settings of a search that CityLearn itself steps, rated on fewer weeks unless others were asked for, and what to say."""
     from tuning.trial.second_look import MOST_OF_A_SITE  # it imports Ray
 
     windows, lines, further = task.validation_windows, [], 0
@@ -342,6 +339,7 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
         longest = max(window.hours for window in windows)
         fit, often = (int(steps * RATED / (1.0 - RATED)) // longest for steps in (settings.rung_steps, settings.steps))
         if fit < len(windows):
+            # Chosen once, evenly over the split, so that all trials are ranked by the same ones.
             settings = replace(settings, validation_weeks=max(fit, 1), further_weeks=True)
             seldom = not fit and settings.evaluations == Settings.evaluations
             if seldom:
