@@ -42,7 +42,7 @@ def export_policy(settings: ExportSettings) -> list[Path]:
     check_types(settings)
     to, elsewhere, split = user_path(settings.to), settings.scenario, settings.split
     if to.exists():
-        raise UsageError(f"--to {to}: it is there already, and nothing is written over it")
+        raise UsageError(f"--to {to}: it is there already, and nothing is written over it; give another folder")
     experiment = open_to_read(settings.experiment).trusting(settings.trust_scenario)
     number = trial_number(load(experiment.paths.folder), settings.trial)
     if elsewhere and split != "train":

@@ -109,7 +109,9 @@ def test_every_buildings_import_is_metered_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows_of({"electricity_pricing": MONTHS}, (), tmp_path, monkeypatch)
-    assert capsys.readouterr().out == f"{len(MONTHS)} hours, {import_kwh(NET).sum():,.1f} kWh imported\n"
+    told, progress = capsys.readouterr()
+    assert told == f"{len(MONTHS)} hours, {import_kwh(NET).sum():,.1f} kWh imported\n"
+    assert progress == "hour 0\r"
     # Steps may be parts of an hour.
     monkeypatch.setattr(MadeUp, "seconds_per_time_step", property(lambda env: 900.0, lambda env, value: None), raising=False)
     controller.main(str(tmp_path / "schema.json"), 1)
