@@ -18,7 +18,7 @@ from results.places import JUDGED
 from results.statistics import known_mean
 
 UNNOTICED = 0.01  # part of the vehicles' energy, and of people's hours, that a policy may serve less than without control
-CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "mpc", "bound", "uncontrolled"
+CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "MPC", "bound", "uncontrolled"
 NO_CONTROL = ("uncontrolled", "no PV, no battery")
 NOT_LEARNED = ("random actions", "no action")  # what an environment has in place of its like
 

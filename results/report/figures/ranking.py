@@ -30,7 +30,7 @@ def ranking(runs: pd.DataFrame, verdict: Verdict, of_environment: bool = False) 
     trained = table[table["kind"] == "contender"]
     # What knows the future is no rival.
     rivals = table[
-        (table["kind"].isin(["rule", "mpc"]) | table["contender"].isin(NOT_LEARNED))
+        (table["kind"].isin(["rule", "MPC"]) | table["contender"].isin(NOT_LEARNED))
         & table["comparable"]
         & (table["contender"] != EXACT_MPC)
     ]

@@ -29,7 +29,7 @@ def experiment(folder: Path) -> Results:
 
 def test_kinds_follow_from_names() -> None:
     names = ["uncontrolled", "no PV, no battery", "rule: PV first", "CityLearn: BasicRBC", "MPC: exact future", "bound of co2"]
-    assert [kind_of(name, None) for name in names] == ["uncontrolled", "uncontrolled", "rule", "rule", "mpc", "bound"]
+    assert [kind_of(name, None) for name in names] == ["uncontrolled", "uncontrolled", "rule", "rule", "MPC", "bound"]
     assert kind_of("uncontrolled", "ppo") == "contender"
     assert [kind_of(name, None) for name in ("random actions", "no action", "rules:act")] == ["uncontrolled"] * 2 + ["rule"]
 
@@ -74,7 +74,7 @@ def test_scores_stand_beside_ratings_only_where_these_are_scores(tmp_path: Path)
 def test_references_have_a_judgements_rules_and_bound(tmp_path: Path) -> None:
     found = references(experiment(tmp_path), judgement(tmp_path))
     of_test = found[found["split"] == "test"]
-    assert of_test["kind"].tolist() == ["contender"] * 3 + ["uncontrolled", "rule", "mpc", "bound"]
+    assert of_test["kind"].tolist() == ["contender"] * 3 + ["uncontrolled", "rule", "MPC", "bound"]
     assert of_test["score"].tolist()[-1] == 0.5
 
 

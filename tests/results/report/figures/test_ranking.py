@@ -28,7 +28,7 @@ def test_the_ranking_is_sure_if_the_interval_excludes_the_rival() -> None:
     )
     unsure = ranking(runs(0.1), BY_SCORE).answer
     assert "), above the best without training, rule: a, with +0.2000, though not surely; that" in unsure
-    foreseen = runs(0.1).replace({"rule: a": "MPC: exact future", "rule": "mpc"})
+    foreseen = runs(0.1).replace({"rule: a": "MPC: exact future", "rule": "MPC"})
     assert ranking(foreseen, BY_SCORE).answer == "ppo 1 has +0.3000 (+0.1000 to +0.5000); that is 50.0 % of the bound."
 
 
