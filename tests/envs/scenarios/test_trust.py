@@ -219,7 +219,7 @@ for path in {list(map(str, refused))!r}:
 compile("", {str(folder / END)!r}, "exec")
 sys.path.insert(0, {str(wanted[0].parents[1])!r})
 CityLearnSimulator(Path({str(wanted[0])!r}), with_reward=True, trusted=True)
-with contextlib.suppress(AttributeError):  # an occupant is no PV, but its models are read
+with contextlib.suppress(ScenarioError):  # an occupant is no PV, but its models are read
     CityLearnSimulator(Path({str(occupied)!r}), with_reward=False, trusted=True)
 """
     done = audited(["-c", program], folder.parent, cwd=folder.parent)
