@@ -304,10 +304,7 @@ ENTRIES = (
         lambda run: _mean_share((run.unmet_c > 0.0) & run.occupied, run.occupied), SHARE,
     ),
     Kpi(
-        Measure(
-            "unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", label="unmet",
-            needs=TEMPERATURE,
-        ),
+        Measure("unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", needs=TEMPERATURE),
         lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour,
     ),
     Kpi(
