@@ -4,7 +4,7 @@ The formula has its one home here, its weights in `envs.objective.weights`. The 
 repeats it for speed, and a test compares both. The linear programme of the bound takes its factors from `coefficients`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from common.errors import ScenarioError
@@ -75,11 +75,12 @@ def coefficients(scale: ByTerm, weights: Weights = DEFAULT) -> dict[str, float]:
 def _serving(scenario: Scenario) -> list[str]:
     """Actions of devices that serve people, such as `cooling_device`, which some building's device obeys."""
     names = schema_file.active_actions(scenario.schema) if scenario.schema else []
-    return [name for name in names if name not in STORAGE_ACTIONS and any(_obeys(each, name) for each in _buildings(scenario))]
+    buildings = _buildings(scenario)
+    return [name for name in names if name not in STORAGE_ACTIONS and any(_obeys(each, name) for each in buildings)]
 
 
-def _buildings(scenario: Scenario) -> Iterable[Mapping[str, Any]]:
-    return included(schema_file.read_schema(scenario.schema)).values() if scenario.schema else ()
+def _buildings(scenario: Scenario) -> list[Mapping[str, Any]]:
+    return [*included(schema_file.read_schema(scenario.schema)).values()] if scenario.schema else []
 
 
 def _obeys(building: Mapping[str, Any], name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from common.errors import ScenarioError, UsageError, UserError
 from common.paths import missing_folders, name_fault, user_path
 from common.storage.location import StorageError
-from common.texts import counted, duration, hint, option, quoted
+from common.texts import duration, hint, option, quoted
 from common.uris import is_uri
 from envs.environments.backend import beyond_batch, choose_backend
 from envs.environments.fit import check_one_layout, check_own_reward, check_people, check_seen, check_stays, steps_per_second
@@ -341,13 +341,14 @@ def _slowly(settings: Settings, task: SiteTask) -> tuple[Settings, list[str]]:
         if fit < len(windows):
             # Chosen once, evenly over the split, so that all trials are ranked by the same ones.
             settings = replace(settings, validation_weeks=max(fit, 1), further_weeks=True)
-            seldom = not fit and settings.evaluations == Settings.evaluations
-            if seldom:
+            times = ""
+            if not fit and settings.evaluations == Settings.evaluations:
                 settings = replace(settings, evaluations=max(often, 1))
+                times = f" ({settings.evaluations} in a trial)"
             lines.append(
-                f"{counted(settings.evaluations, 'evaluation') + ' of a trial' if seldom else 'evaluations'} run "
-                f"{max(fit, 1)} of {len(windows)} windows of the validation split, as CityLearn takes as long for them as for "
-                "training, and at the end the best three trials run the others; --validation-weeks 0 runs all"
+                f"evaluations{times} run {max(fit, 1)} of {len(windows)} windows of the validation split, as CityLearn takes "
+                "as long for them as for training, and at the end the best three trials run the others; --validation-weeks 0 "
+                "runs all"
             )
             windows, further = settings.site_task.validation_windows, _hours(settings.site_task.further_windows)
     pace, limit = steps_per_second(task.site), settings.limit

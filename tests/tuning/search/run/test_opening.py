@@ -141,6 +141,8 @@ def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_
     given = {"backend": "citylearn", "evaluations": Settings.evaluations} | change
     checked = check(settings(tmp_path, scenario=str(small_schema), **given))
     assert (checked.settings.validation_weeks, checked.settings.evaluations) == (weeks, evaluations)
+    is_less = evaluations < given["evaluations"]
+    assert any(f"evaluations ({evaluations} in a trial) run" in note for note in checked.notes) == is_less
     assert any("--validation-weeks 0 runs all" in note for note in checked.notes) == is_told
     assert any("steps a second here" in note for note in checked.notes) == ("backend" not in change)
 
