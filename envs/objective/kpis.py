@@ -304,8 +304,12 @@ ENTRIES = (
         lambda run: _mean_share((run.unmet_c > 0.0) & run.occupied, run.occupied), SHARE,
     ),
     Kpi(
-        Measure("unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", needs=TEMPERATURE),
-        lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour,
+        Measure(
+            "unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", label="unmet",
+            needs=TEMPERATURE,
+        ),
+        lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour if run.series.occupied.any() else math.nan,
+        Bounds(may_be_nan=True),
     ),
     Kpi(
         Measure("outage_hours", "h", "of power outages, of each building", "neither", needs=OUTAGES),
