@@ -214,25 +214,39 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
 def tables(
     title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE, currency: str = ""
 ) -> tuple[Table, Table]:
-    """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site."""
-    co2 = Scale.of([row.co2_kg for row in rows], "kg")
-    cost, peak = Scale.of([row.cost for row in rows], currency), Scale.of([row.peak_kw for row in rows], "kW")
-    heading, values = aim.objective.column([row.objective for row in rows])
-    objective, required = ([] if aim.is_score else [heading]), (["required"] if aim.requirements else [])
-    felt = ["discomfort"] if any(row.discomfort is not None for row in rows) else []
-    ratings = plain_table(title, ("", "score", *objective, *required, "served", *felt))
-    unmet = Scale.of([row.unmet for row in rows], "degree h")
-    headings = ("", co2.heading("CO2"), "change", cost.heading("bill"), "change", peak.heading("peak"))
-    amounts = plain_table(None, (*headings, *([unmet.heading("unmet")] if felt else [])))
-    for row, value in zip(rows, values, strict=True):
-        aimed_at = [value] if objective else []
-        judged = row.score is not None and row.name not in BOUNDS
-        met = [] if not required else [("missed" if row.misses else "met") if judged else ""]
-        served = [cell(row.served, ".1%"), *([cell(row.discomfort, ".1%")] if felt else [])]
-        ratings.add_row(row.name, cell(row.score, "+z.4f"), *aimed_at, *met, *served)
-        amounts.add_row(
-            row.name, co2.text(row.co2_kg), change(row.co2_kg, uncontrolled.co2_kg),
-            cost.text(row.cost), change(row.cost, uncontrolled.cost), peak.text(row.peak_kw),
-            *([unmet.text(row.unmet)] if felt else []),
-        )  # fmt: skip
-    return ratings, amounts
+    """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site.
+
+    They leave out what the site does not have.
+    """
+    ratings = [("score", [cell(row.score, "+z.4f") for row in rows])]
+    if not aim.is_score:
+        ratings.append(aim.objective.column([row.objective for row in rows]))
+    if aim.requirements:
+        ratings.append(("required", [_required(row) for row in rows]))
+    ratings += [(name, [cell(getattr(row, name), ".1%") for row in rows]) for name in ("served", "discomfort")]
+    amounts = list[tuple[str, list[str]]]()
+    for name, label, unit in (
+        ("co2_kg", "CO2", "kg"), ("cost", "bill", currency), ("peak_kw", "peak", "kW"), ("unmet", "unmet", "degree h")
+    ):  # fmt: skip
+        values = [getattr(row, name) for row in rows]
+        if not any(values):
+            continue
+        scale = Scale.of(values, unit)
+        amounts.append((scale.heading(label), [scale.text(value) for value in values]))
+        if label in ("CO2", "bill"):
+            amounts.append(("change", [change(value, getattr(uncontrolled, name)) for value in values]))
+    return _table(title, rows, ratings), _table(None, rows, amounts)
+
+
+def _required(row: Row) -> str:
+    if row.score is None or row.name in BOUNDS:
+        return ""
+    return "missed" if row.misses else "met"
+
+
+def _table(title: str | None, rows: Sequence[Row], columns: Sequence[tuple[str, list[str]]]) -> Table:
+    shown = [(heading, cells) for heading, cells in columns if any(cells)]
+    table = plain_table(title, ("", *(heading for heading, _ in shown)))
+    for place, row in enumerate(rows):
+        table.add_row(row.name, *(cells[place] for _, cells in shown))
+    return table

@@ -86,8 +86,15 @@ def test_a_controller_at_whose_cost_people_are_is_no_rival_and_a_column_says_wha
     assert (hot.misses, fair.misses) == (True, False)
     assert "reaches +0.0600 (CityLearn: a)" in best_of([BEFORE, hot, fair], Aim())
     both = [table for rows in ([BEFORE, fair], [BEFORE]) for table in tables("a site", rows, BEFORE)]
-    assert [table.columns[-1].header for table in both] == ["discomfort", "unmet, degree h", "served", "peak, kW"]
+    assert [table.columns[-1].header for table in both] == ["discomfort", "unmet, degree h", "score", "change"]
     assert [*both[1].columns[-1].cells] == ["", "17,520"], "of a year"
+
+
+def test_tables_leave_out_what_a_site_does_not_have() -> None:
+    years = [{"hours": 10, "score": 0.07, "co2_kg": 0.0, "bill": 171.0, "peak_kw": 3.0}]
+    lone = row_of("uncontrolled", years)
+    shown = [[str(column.header) for column in table.columns] for table in tables("a site", [lone], lone)]
+    assert shown == [["", "score"], ["", "bill, thousand", "change", "peak, kW"]]
 
 
 def test_a_controller_with_forecasts_is_the_rival_and_one_that_knows_the_future_is_not() -> None:
@@ -139,7 +146,7 @@ def test_an_objective_without_a_bound_is_said_to_have_none_and_who_misses_a_requ
         "no controller without learning meets what is required, so the remaining headroom is not known"
     ]
     ratings, _ = tables("site", rows, BEFORE, aim)
-    assert [str(column.header) for column in ratings.columns] == ["", "score", "peak, kW", "required", "served"]
+    assert [str(column.header) for column in ratings.columns] == ["", "score", "peak, kW", "required"]
     assert list(ratings.columns[3].cells) == ["met", "met", "missed", "", "", ""]
 
 
