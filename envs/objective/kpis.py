@@ -305,7 +305,7 @@ ENTRIES = (
     ),
     Kpi(
         Measure(
-            "unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", label="unmet",
+            "unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", label="unmet comfort",
             needs=TEMPERATURE,
         ),
         lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour if run.series.occupied.any() else math.nan,

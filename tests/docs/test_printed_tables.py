@@ -49,7 +49,7 @@ def printed() -> set[tuple[str, ...]]:
     nothing = pd.DataFrame({name: pd.Series(dtype=float) for name in known})
     nothing.attrs[METRICS] = {name: own.metadata for name, own in known.items()}
     print_comparison([], console)
-    row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, None)
+    row = Row("uncontrolled", 0.0, 1.0, 1.0, 1.0, 1.0)
     beside = pd.DataFrame({"name": [""], "score": [0.0], "of_bound": [1.0], "served": [1.0], "discomfort": [float("nan")]})
     trials = pd.DataFrame(columns=["shortfall", "further_episodes", "confirms"])
     for table in (

@@ -226,7 +226,7 @@ def tables(
     ratings += [(name, [cell(getattr(row, name), ".1%") for row in rows]) for name in ("served", "discomfort")]
     amounts = list[tuple[str, list[str]]]()
     for name, label, unit in (
-        ("co2_kg", "CO2", "kg"), ("cost", "bill", currency), ("peak_kw", "peak", "kW"), ("unmet", "unmet", "degree h")
+        ("co2_kg", "CO2", "kg"), ("cost", "bill", currency), ("peak_kw", "peak", "kW"), ("unmet", "unmet comfort", "degree h")
     ):  # fmt: skip
         values = [getattr(row, name) for row in rows]
         if not any(values):

@@ -86,7 +86,7 @@ def test_a_controller_at_whose_cost_people_are_is_no_rival_and_a_column_says_wha
     assert (hot.misses, fair.misses) == (True, False)
     assert "reaches +0.0600 (CityLearn: a)" in best_of([BEFORE, hot, fair], Aim())
     both = [table for rows in ([BEFORE, fair], [BEFORE]) for table in tables("a site", rows, BEFORE)]
-    assert [table.columns[-1].header for table in both] == ["discomfort", "unmet, degree h", "score", "change"]
+    assert [table.columns[-1].header for table in both] == ["discomfort", "unmet comfort, degree h", "score", "change"]
     assert [*both[1].columns[-1].cells] == ["", "17,520"], "of a year"
 
 
