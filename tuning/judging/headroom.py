@@ -214,10 +214,7 @@ def remaining(rows: Sequence[Row], uncontrolled: Row) -> list[str]:
 def tables(
     title: str, rows: Sequence[Row], uncontrolled: Row, aim: Aim = SCORE_ALONE, currency: str = ""
 ) -> tuple[Table, Table]:
-    """Two tables for a terminal of 80 columns: ratings, and the site's figures with their change from the uncontrolled site.
-
-    They leave out what the site does not have.
-    """
+    """Two tables for a terminal of 80 columns: ratings, and changes from the uncontrolled site; without what no row has."""
     ratings = [("score", [cell(row.score, "+z.4f") for row in rows])]
     if not aim.is_score:
         ratings.append(aim.objective.column([row.objective for row in rows]))
