@@ -19,7 +19,7 @@ from results.statistics import known_mean
 
 UNNOTICED = 0.01  # part of the vehicles' energy, and of people's hours, that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "MPC", "bound", "uncontrolled"
-NO_CONTROL = ("uncontrolled", "no PV, no battery")
+NO_CONTROL = (UNCONTROLLED, "no PV, no battery")
 NOT_LEARNED = ("random actions", "no action")  # what an environment has in place of its like
 
 
@@ -76,14 +76,14 @@ def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) ->
 
 
 def kind_of(contender: str, algorithm: str | None) -> str:
-    """What a row of a judgement is: `contender`, `uncontrolled`, `rule`, `mpc` or `bound`."""
+    """What a row of a judgement is: `contender`, `uncontrolled`, `rule`, `MPC` or `bound`."""
     if isinstance(algorithm, str) and algorithm:
         return CONTENDER
     if contender in BOUNDS:
         return BOUND
     if contender in NO_CONTROL + NOT_LEARNED:
         return UNCONTROLLED
-    return MPC if contender.startswith("MPC") else RULE
+    return MPC if contender.startswith(MPC) else RULE
 
 
 def judged_runs(judgement: Results) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 from common.measure import A_YEAR, SCORE, SITE, Better, Measure
 from common.texts import printable
 from results.analysis.curves import confirmed, evaluated
-from results.analysis.judged import CONTENDER, judged_runs
+from results.analysis.judged import CONTENDER, UNCONTROLLED, judged_runs
 from results.analysis.searched import (
     admissible,
     aims,
@@ -91,7 +91,7 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
     trials = results.trials
     by_score = ranks_by_score(results.facts)
     if len(trials) and (len(aims(results.facts)) > 1 or (by_score and trials["reward"].iloc[0] == "improvement")):
-        rows.append({"kind": "uncontrolled", "name": "uncontrolled", "split": "validation", "runs": 1, "score": 0.0})
+        rows.append({"kind": UNCONTROLLED, "name": UNCONTROLLED, "split": "validation", "runs": 1, "score": 0.0})
     number = default_trial(results)
     if number is not None:
         first = trials[trials["trial"] == number]

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from results.analysis.judged import BOUND, CONTENDER, MPC, RULE, UNCONTROLLED
+from results.fresh import DEFAULT
 from results.report.words import capital, percent, unit_for
 
 LIGHT: Mapping[str, str] = {
@@ -106,7 +108,7 @@ DIGITS = 5  # significant ones of what is drawn
 # Of changes and parts: nothing is 0, not +0 %.
 CHANGE_AXIS: Mapping[str, Any] = {"format": "+.0%", "labelExpr": "datum.value === 0 ? '0' : datum.label", "tickCount": 6}
 CATEGORIES = ("c1", "c2", "c3", "c4", "c5", "c6")
-CONTROLLERS = {"contender": "c1", "default": "c2", "rule": "c4", "MPC": "c5", "bound": "c3", "uncontrolled": "grey"}
+CONTROLLERS = {CONTENDER: "c1", DEFAULT: "c2", RULE: "c4", MPC: "c5", BOUND: "c3", UNCONTROLLED: "grey"}
 MOST_BARS = 30
 STATES = {"complete": "c3", "frozen": "c1", "pruned": "c4", "running": "c5", "failed": "c2", "oom": "c2"}  # of trials
 HEIGHT = 260  # of a chart, in pixels

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 
 from results import analysis
+from results.analysis.judged import CONTENDER
 from results.analysis.searched import searched
+from results.fresh import DEFAULT
 from results.report.charts import CONTROLLERS, Figure, Panel, channel, chart, coloured, hover, layer, sampled
 from results.report.subjects import Search
 from results.report.words import duration, percent, score
@@ -16,7 +18,7 @@ VISIBLE = 0.02  # part of the whole gain that counts as a rise of the best
 SURELY_NOT = "Probably not"  # begins an answer
 SURE_WAIT = 2.0  # a search has ended rising if it waits this many times as long as it ever waited for a rise
 MOST_POINTS = 400  # of the line of the best so far
-_KINDS = {kind: name for kind, name in CONTROLLERS.items() if kind != "contender"}  # their colours
+_KINDS = {kind: name for kind, name in CONTROLLERS.items() if kind != CONTENDER}  # their colours
 
 
 def figure(search: Search) -> Figure | None:
@@ -103,7 +105,7 @@ def worth(known: pd.DataFrame, references: pd.DataFrame) -> str:
     whole = float(time[-1])
     before = values[np.searchsorted(time, whole * 2.0 / 3.0, side="right") - 1] if time[0] <= whole * 2.0 / 3.0 else values[0]
     gain, late = values[-1] - values[0], values[-1] - before
-    default = references[(references["kind"] == "default") & references["score"].notna()]
+    default = references[(references["kind"] == DEFAULT) & references["score"].notna()]
     own = float(default["score"].iloc[0]) if len(default) else -np.inf
     if values[-1] <= own:
         return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(own)}."

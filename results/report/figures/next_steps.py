@@ -6,6 +6,7 @@ from pathlib import Path
 from common.measure import SITE
 from common.texts import python_command
 from common.uris import is_uri
+from results.analysis.judged import MPC
 from results.analysis.searched import searched
 from results.analysis.yardsticks import better_controller
 from results.report.charts import Figure
@@ -26,7 +27,7 @@ def figure(search: Search) -> Figure | None:
     # Whoever reads the page knows whether that code is theirs.
     trust = ["--trust-scenario"] if ":" in str(results.facts.settings.get("env") or "") else []
     if rival := search.table(better_controller):
-        name = "Model predictive control" if rival[0].startswith("MPC") else f'"{rival[0]}"'
+        name = "Model predictive control" if rival[0].startswith(MPC) else f'"{rival[0]}"'
         said.append(
             f"{name} reaches {rival[1]} without any training{_saves(search, rival[0])}: it is "
             "the better controller unless a longer search, or a judgement, says otherwise."

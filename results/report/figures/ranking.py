@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from results import analysis
-from results.analysis.judged import NOT_LEARNED, Verdict
+from results.analysis.judged import CONTENDER, MPC, NOT_LEARNED, RULE, Verdict
 from results.judgement import EXACT_MPC, GOAL, OBJECTIVE, bound_of
 from results.report.charts import CONTROLLERS, MOST_BARS, Figure, Panel, by_kind, channel, chart, colour, ends, hover, layer
 from results.report.subjects import Judged
@@ -27,10 +27,10 @@ def ranking(runs: pd.DataFrame, verdict: Verdict, of_environment: bool = False) 
     measure = aim.get("objective", "score")
     by_score = measure == "score"
     table = _ranked(runs, verdict)
-    trained = table[table["kind"] == "contender"]
+    trained = table[table["kind"] == CONTENDER]
     # What knows the future is no rival.
     rivals = table[
-        (table["kind"].isin(["rule", "MPC"]) | table["contender"].isin(NOT_LEARNED))
+        (table["kind"].isin([RULE, MPC]) | table["contender"].isin(NOT_LEARNED))
         & table["comparable"]
         & (table["contender"] != EXACT_MPC)
     ]

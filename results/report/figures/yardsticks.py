@@ -1,13 +1,14 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
 from common.measure import A_YEAR, BASIS, SCORE
-from results.analysis.judged import BOUND
+from results.analysis.judged import BOUND, CONTENDER
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
+from results.fresh import DEFAULT
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
 from results.report.subjects import Search
 
 PLACES = {"experiment": 5}  # in the sections of these kinds
-_COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS["contender"], PLAN: CONTROLLERS["default"]}
+_COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS[CONTENDER], PLAN: CONTROLLERS[DEFAULT]}
 
 
 def figure(search: Search) -> Figure | None:
