@@ -32,7 +32,7 @@ def override(space: SearchSpace, path: Path) -> SearchSpace:
     try:
         tables = tomllib.loads(read_text(path))
     except OSError as error:
-        raise SpaceError(f"{path}: {error.strerror}") from error
+        raise SpaceError(f"--space {path}: {error.strerror}; give the TOML file of your bounds and choices") from error
     # Also where a whole number has thousands of digits, or tables are nested too deeply.
     except (ValueError, RecursionError) as error:
         raise SpaceError(f"{path} is no TOML in UTF-8: {error}") from error

@@ -86,7 +86,7 @@ def test_what_is_not_valid_is_refused_with_file_and_name(tmp_path: Path, text: s
     [
         ("# größer\nn_epochs = {value = 5}".encode("latin-1"), r"space\.toml is no TOML in UTF-8"),
         (b"gamma = " + b"[" * 50_000, r"space\.toml is no TOML in UTF-8: .*recursion"),
-        (None, r"space\.toml: No such file"),
+        (None, r"^--space .*space\.toml: No such file.*; give the TOML file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
