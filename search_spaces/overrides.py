@@ -71,6 +71,8 @@ def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:
         raise SpaceError(f"{parameter.name}: choices are a list with at least one value")
     for choice in choices:
         parameter.check(choice)
+        if choices.count(choice) > 1:
+            raise SpaceError(f"{parameter.name}={toml(choice)}: it stands several times in its choices; keep one")
     return CategoricalDistribution(choices)
 
 

@@ -62,6 +62,8 @@ def test_choices_and_values_are_those_of_the_file(tmp_path: Path) -> None:
         ("gamma = {low = 0.9, high = 1.0}", "on a log scale its bounds cannot reach 1.0"),
         ("activation = {choices = ['tanh', 'relo']}", "activation=relo: it is one of"),
         ("activation = {choices = []}", "at least one value"),
+        ("activation = {choices = ['tanh', 'relu', 'tanh']}", 'activation="tanh": it stands several times in its choices'),
+        ("target_kl = {choices = [0.5, 0.25, 0.5]}", "target_kl=0.5: it stands several times in its choices"),
         ("activation = {low = 1, high = 2}", "it takes choices"),
         ("hidden_sizes = {value = 64}", "hidden_sizes=64: it takes sizes of layers"),
         ("learning_rate = {low = '1e-4', high = 1e-3}", 'learning_rate="1e-4": a bound is a number'),
