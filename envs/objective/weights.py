@@ -40,7 +40,7 @@ class Weights:
         for name, value in self.by_term().items():
             # Written so that NaN fails. Below zero no linear programme bounds the score.
             if not 0.0 <= value <= MOST:
-                raise WeightsError(f"--weights {name}={value:g}: a weight lies from 0 to {MOST:g}")
+                raise WeightsError(f"--weights {_OTHERWISE.get(name, name)}={value:g}: a weight lies from 0 to {MOST:g}")
         if not any(self.by_term().values()):
             raise WeightsError(_NOTHING)
 
@@ -72,7 +72,7 @@ class Weights:
     @property
     def shown(self) -> str:
         """The same as a person reads it."""
-        return ", ".join(f"{name} {value:g}" for name, value in self.stated.items())
+        return ", ".join(f"{_OTHERWISE.get(name, name)} {value:g}" for name, value in self.stated.items())
 
     @property
     def key(self) -> str:
@@ -96,7 +96,7 @@ class Weights:
                 remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(_OTHERWISE.get(own, own) for own in names)}")
                 raise WeightsError(f"--weights {shown!r}: there is no term of this name; {remedy}")
             if name in given:
-                raise WeightsError(f"--weights {shown!r}: {name} is given twice")
+                raise WeightsError(f"--weights {shown!r}: {_OTHERWISE.get(name, name)} is given twice")
             given[name] = number_or_nan(value)
             if math.isnan(given[name]):
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")

@@ -95,7 +95,7 @@ def test_an_aim_is_read_again_from_what_it_writes() -> None:
     assert aim.require == ("ev_served>=0.95", "peak_kw<=2700.0")
     assert Aim.parse(aim.weights.texts, aim.objective.name, aim.require) == aim
     assert aim.shown == (
-        "weights: co2 0.8, grid 0.2; objective: bill (less is better); requirements: ev_served >= 0.95, peak_kw <= 2700"
+        "weights: co2 0.8, ramping 0.2; objective: bill (less is better); requirements: ev_served >= 0.95, peak_kw <= 2700"
     )
     assert Aim.parse(require=("import_kwh<=1234567",)).shown == "requirements: import_kwh <= 1234567", "no digit is lost"
 

@@ -26,7 +26,7 @@ def test_what_is_given_is_the_whole_reward_in_one_form() -> None:
     assert weights == Weights(co2=0.5, cost=0.0, solar=0.0, grid=0.2, ev=0.0, peak=0.3)
     assert weights.texts == ("co2=0.5", "grid=0.2", "peak=0.3")
     assert Weights.parse(weights.texts) == weights
-    assert weights.shown == "co2 0.5, grid 0.2, peak 0.3"
+    assert weights.shown == "co2 0.5, ramping 0.2, peak 0.3"
     assert weights.observes_day_peak
 
 
@@ -57,9 +57,10 @@ def test_keys_differ_where_weights_do() -> None:
         (("co2=nan",), "it takes NAME=NUMBER"),
         (("co2=-0.1",), "from 0 to 1000"),
         (("co2=1e9",), "from 0 to 1000"),
+        (("ramping=-1",), "--weights ramping=-1: a weight lies from 0 to 1000"),
         (("co2=inf",), "from 0 to 1000"),
         (("co2=0.1", "co2=0.2"), "twice"),
-        (("grid=0.1", "ramping=0.2"), "twice"),
+        (("grid=0.1", "ramping=0.2"), "ramping is given twice"),
         (("co2=0", "ev=0"), "nothing to learn"),
         (("comfort=0",), "nothing to learn"),
     ],

@@ -369,7 +369,7 @@ def test_an_aim_is_continued_however_it_is_typed(tmp_path: Path) -> None:
     assert check_continued(before, again).settings == before.settings
     (aim, plan, there) = check(again).notes
     assert plan.startswith("searched too, ")
-    assert aim == "aim: weights: co2 0.5, grid 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
+    assert aim == "aim: weights: co2 0.5, ramping 0.5; objective: bill (less is better); requirements: ev_served >= 0.9"
     assert "is continued" in there
 
 
