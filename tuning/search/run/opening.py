@@ -48,6 +48,7 @@ from tuning.trial.report_copies import check_trackers
 
 LEAST_SECONDS = 60.0  # of a budget of time
 DEFAULT_COPIES = 8  # of an environment
+PINNED = "pin_memory"
 RATED = 0.2  # of a trial's steps, at most, in its evaluations, where CityLearn itself takes them
 # Gives the settings that hold from now on, from those of the existing experiment and those that named it. A command line, for
 # example, need not repeat the settings that the experiment was begun with.
@@ -366,13 +367,22 @@ def _hours(windows: Sequence[Window]) -> int:
     return sum(window.hours for window in windows)
 
 
+def _has_no_card(settings: Settings) -> bool:
+    # Of a cluster it is known later.
+    return not (is_ray_running() or cluster_address(settings.address) or cards())
+
+
 def _checked(settings: Settings, space_file: Path | None) -> Checked:
     settings.check()
     _check_time(settings)
-    if settings.device == "gpu" and not (is_ray_running() or cluster_address(settings.address) or cards()):
-        # Before minutes of preparation; of a cluster it is known later.
+    if settings.device == "gpu" and _has_no_card(settings):
+        # Before minutes of preparation.
         raise UsageError("--device gpu: there is no card here; leave it out to train on the CPU")
     planned = plan(settings, space_file, settings.task)
+    drawn = planned.space[PINNED].search if PINNED in planned.space and PINNED not in planned.fixed else None
+    pins = True in getattr(drawn, "choices", ()) or any(each.get(PINNED) for each in (planned.fixed, *planned.starts))
+    if pins and (settings.device == "cpu" or _has_no_card(settings)):
+        raise UsageError(f"{PINNED}=true: it needs a card, and here trials learn on the CPU; leave it out")
     # However they were typed: an experiment is continued by what they mean.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))

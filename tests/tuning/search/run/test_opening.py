@@ -177,6 +177,26 @@ def test_a_card_that_has_to_be_there_is_missed_before_anything_is_prepared(
     assert check(settings(tmp_path, device="gpu")).settings.device == "gpu"
 
 
+def test_memory_that_only_a_card_reads_is_refused_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = tmp_path / "searched.toml"
+    searched.write_text("[pin_memory]\nchoices = [true, false]\n", encoding="utf-8")
+    given: tuple[dict[str, Any], ...] = (
+        {"set": (("pin_memory=true",),)},
+        {"start_from": ("default", "pin_memory=true")},
+        {"space": str(searched)},
+    )
+    for one in given:
+        monkeypatch.setattr(opening, "cards", lambda: ("a card",))
+        check(settings(tmp_path / "runs", **one))
+        with pytest.raises(UsageError, match=r"^pin_memory=true: it needs a card, and here trials learn on the CPU"):
+            check(settings(tmp_path / "runs", device="cpu", **one))
+        monkeypatch.setattr(opening, "cards", tuple)
+        with pytest.raises(UsageError, match=r"^pin_memory=true: it needs a card"):
+            check(settings(tmp_path / "runs", **one))
+    check(settings(tmp_path / "runs", space=str(searched), set=(("pin_memory=false",),)))
+    assert not (tmp_path / "runs").exists()
+
+
 def test_an_experiment_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert experiment_to_continue(settings(tmp_path)) is None
     assert experiment_to_continue(Settings()) is None
