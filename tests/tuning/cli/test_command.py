@@ -188,6 +188,27 @@ def test_what_is_wrong_is_one_line_that_names_it(arguments: list[str], named: st
     assert "\N{BOX DRAWINGS LIGHT HORIZONTAL}" not in text
 
 
+def test_an_option_with_several_values_stands_there_once(capsys: pytest.CaptureFixture[str]) -> None:
+    @dataclass(frozen=True)
+    class Several:
+        start_from: tuple[str, ...] = ()
+        """Texts."""
+        number: int = 1
+        """A number."""
+
+    asked = list[Several]()
+
+    def run(*words: str) -> int:
+        return command(Several, words, "test", lambda options: asked.append(options) or 0)
+
+    assert run("--start-from", "a", "b", "--number", "1", "--number", "2") == 0
+    assert asked == [Several(("a", "b"), 2)]
+    assert run("--start-from", "a", "--start_from=b") == 2
+    assert capsys.readouterr().err == (
+        "error: --start-from stands there twice; give all of its values after one --start-from\n"
+    )
+
+
 def test_an_option_that_is_missing_is_told_with_its_meaning() -> None:
     @dataclass(frozen=True)
     class Needed:
