@@ -87,11 +87,14 @@ def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Set
 
 def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapping[str, Any]) -> int:
     """Print what came of a search, which a command continues with `again`; its exit status."""
+    from common.storage.location import StorageError
     from tuning.search.tune import SearchStoppedError, draw_report_so_far
 
     if isinstance(outcome, SearchStoppedError):
         refuse(*outcome.reason.splitlines(), f"then continue with: {outcome.command}")
-        draw_report_so_far(outcome.folder, console)
+        # A storage that is lost takes no report either, which would be told once more, a minute later.
+        if not isinstance(outcome.__cause__, StorageError):
+            draw_report_so_far(outcome.folder, console)
         return STOPPED
     from envs.objective.reward import reference_lines
     from tuning.cli.console import draw_report, say

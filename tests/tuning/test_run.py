@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from common.errors import ScenarioError
+from common.storage.location import StorageError
 from envs.scenarios.scenario import scenario
 from results import load
 from results.table_files import write_rows
@@ -24,8 +25,9 @@ from tests.results.trials import KINDS, trial
 from tuning import run
 from tuning.experiment.folder import Experiment, create, open_experiment, save
 from tuning.experiment.settings import Settings
-from tuning.run import NONE_COMPLETE, main
+from tuning.run import NONE_COMPLETE, STOPPED, main
 from tuning.search.proposals.plan import plan
+from tuning.search.tune import SearchStoppedError
 from tuning.trial.provenance import provenance
 
 
@@ -43,6 +45,22 @@ def test_a_search_that_is_stopped_leaves_a_current_report(tmp_path: Path, monkey
         with pytest.raises(KeyboardInterrupt):
             run._run(Settings(), [])
         assert (tmp_path / "report.html").is_file() == is_begun
+
+
+def test_a_storage_that_is_lost_is_told_once_and_takes_no_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lost(path: Path) -> None:
+        raise StorageError("s3://bucket/e: it does not answer")
+
+    write_rows(tmp_path, "trials", 0, [trial(0, None, "running")], KINDS)
+    monkeypatch.setattr("tuning.storage.stored_experiment.publish", lost)
+    stopped = SearchStoppedError("s3://bucket/e: it does not answer", tmp_path)
+    stopped.__cause__ = StorageError("s3://bucket/e: it does not answer")
+    output = io.StringIO()
+    assert run._status(stopped, Console(file=output, width=200), {}) == STOPPED
+    assert (capsys.readouterr().err + output.getvalue()).count("does not answer") == 1
+    assert "eport" not in output.getvalue()
 
 
 def test_what_came_of_a_site_that_is_trusted_is_printed(small_schema: Path, tmp_path: Path) -> None:

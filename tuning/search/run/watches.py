@@ -52,7 +52,8 @@ class StorageWatch(DriverOnly, Callback):
             return
         if self._since is None:
             self._since = self._clock()
-            self._control.say(f"stopping: {failure}")
+            # What to do about it is told at the end.
+            self._control.say(f"stopping: {failure.partition(';')[0]}")
             if not self._control.reason:
                 self._control.stop(failure)
         elif self._clock() - self._since > LEFT_SECONDS:

@@ -36,10 +36,10 @@ def test_a_search_stops_once_its_files_cannot_be_written_and_ends_though_trials_
     watch = StorageWatch(files, control, lambda: now[0])  # type: ignore[arg-type]
     watch.on_step_end(1, [])
     assert control.told == []
-    files.lost = "the storage is lost"
+    files.lost = "the storage is lost; start the command again"
     for now[0] in (0.0, LEFT_SECONDS):
         watch.on_step_end(1, [])
-    assert control.told == [("say", "stopping: the storage is lost"), ("stop", "the storage is lost")]
+    assert control.told == [("say", "stopping: the storage is lost"), ("stop", files.lost)]
     now[0] += 1
     with pytest.raises(StorageLostError, match="the storage is lost"):
         watch.on_step_end(3, [])
