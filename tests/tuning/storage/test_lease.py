@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from common.errors import UsageError
+from common.storage import objects as objects_module
 from common.storage.faults import StorageLostError
 from common.storage.objects import Objects
+from results.places import PATIENCE as READER
 from tests.tuning.storage.stand_in import Changes
 from tuning.storage import lease
 from tuning.storage.lease import Guarded, Lease, OvertakenError, has_ended, run_key
@@ -199,6 +201,15 @@ def test_the_new_run_reads_after_all_that_the_old_one_may_have_begun() -> None:
     # A beat is two requests, and each takes the patience and one attempt more.
     assert lease.WATCH_SECONDS > lease.BEAT_SECONDS + 4 * lease.PATIENCE
     assert lease.WATCH_SECONDS + lease.SETTLE_SECONDS > 2 * lease.LARGE_PATIENCE
+
+
+def test_the_page_says_how_long_a_storage_is_waited_for() -> None:
+    """No attempt begins after the patience, and the last may take a whole request. A trial waits, then its driver does."""
+    page = (Path(__file__).parents[3] / "docs" / "storage.md").read_text(encoding="utf-8")
+    attempt = objects_module.PATIENCE + objects_module._MOST_REQUEST
+    assert 2 * attempt < 180
+    assert f"for {READER:.0f}-{READER + objects_module._MOST_REQUEST:.0f} s by readers" in page
+    assert f"{lease.LOST_SECONDS / 60:.0f}-3 minutes by searches" in page
 
 
 def test_a_thread_beats_while_a_run_is_held(objects: Objects, changes: Changes, monkeypatch: pytest.MonkeyPatch) -> None:
