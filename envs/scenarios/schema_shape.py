@@ -42,6 +42,7 @@ AHEAD = {"": 0, **{f"_predicted_{i}": hours for i, hours in enumerate(FORECAST_H
 # -- devices ---------------------------------------------------------------------------------
 
 _POWER_WHY = "10 GW is more than any site has; the unit is kW"
+MOST_CHARGER = 1e5  # kW
 _CHARGER_WHY = "100 MW is more than any charger has; the unit is kW"
 _POWER = Limit(0, 1e7, _POWER_WHY, above=True)
 _POWER_OR_NONE = Limit(0, 1e7, _POWER_WHY)
@@ -84,8 +85,8 @@ CLASSES: dict[str, Record] = {
     "StorageTank": Record({**_STORAGE, "max_input_power max_output_power": _POWER_OR_NONE}),
     "Charger": Record(
         {
-            "max_charging_power": Limit(0, 1e5, _CHARGER_WHY, above=True),
-            "min_charging_power max_discharging_power min_discharging_power": Limit(0, 1e5, _CHARGER_WHY),
+            "max_charging_power": Limit(0, MOST_CHARGER, _CHARGER_WHY, above=True),
+            "min_charging_power max_discharging_power min_discharging_power": Limit(0, MOST_CHARGER, _CHARGER_WHY),
             "efficiency": _EFFICIENCY,
             "charge_efficiency_curve discharge_efficiency_curve": Curve(_EFFICIENCY, least=1),
             "phase_connection": text(),

@@ -21,13 +21,14 @@ from envs.scenarios.shapes import Faults, Limit, included, is_left_out, is_numbe
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_LOAD, MOST_PV = 1e6, 2000  # kWh in an hour, W of each kW of nominal power
+MOST_CARBON, MOST_PRICE = 5, 1e6  # kg of CO2 for a kWh, and money; with either sign
 _ENERGY = "1 GWh in an hour is more than any site draws; the unit is kWh"
 _TEMPERATURE = Limit(-90, 57, "CityLearn cuts temperatures to -90 to 57 degrees Celsius, the extremes on record")
 _HUMIDITY = Limit(0, 120, "relative humidity in per cent; sensors and forecasts overshoot a little")
 _SUN = Limit(-50, 2000, "the sun gives 1,361 W/m2 above the air, and clouds' edges a little more; sensors drift at night")
-_PRICE = Limit(-1e6, 1e6, "price of a kWh in any currency, also below zero")
+_PRICE = Limit(-MOST_PRICE, MOST_PRICE, "price of a kWh in any currency, also below zero")
 _DEMAND = Limit(0, 1e6, f"demand is 0 or more; {_ENERGY}")
-MOST_LOAD, MOST_PV, MOST_CARBON = 1e6, 2000, 5  # kWh in an hour, W of each kW of nominal power, kg of CO2 for a kWh
 _SET_POINT = Limit(-90, 100, "degrees Celsius")
 # Columns that CityLearn needs, by file. It passes them to a constructor by name, so one that it does not know is an error too.
 # Limits are wide: what lies beyond is a wrong unit, a wrong column or a slip. `docs/scenarios.md` shows them.

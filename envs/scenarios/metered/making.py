@@ -22,8 +22,8 @@ from envs.scenarios.metered.neighbourhood import write_meters
 from envs.scenarios.metered.sessions_file import read_sessions
 from envs.scenarios.metered.typical_sun import typical_sun
 from envs.scenarios.scenario import scenario
-from envs.scenarios.schema_shape import AHEAD
-from envs.scenarios.series_files import MOST_CARBON, MOST_LOAD, MOST_PV
+from envs.scenarios.schema_shape import AHEAD, MOST_CHARGER
+from envs.scenarios.series_files import MOST_CARBON, MOST_LOAD, MOST_PRICE, MOST_PV
 from envs.scenarios.tariff import is_currency, write_tariff
 
 SCHEMA = "schema.json"
@@ -266,10 +266,11 @@ def _refuse_other_units(buildings: Sequence[Building], tables: dict[str, pd.Data
                 f"--pv: {building.name} generates up to {most:,.4g} kWh in an hour, and its PV has {building.pv_kw:g} kW; is "
                 "the unit another one, or --pv-kw?"
             )
-    if "carbon" in tables and (most := tables["carbon"].to_numpy().max()) > MOST_CARBON:
-        raise ScenarioError(
-            f"--carbon: up to {most:,.4g} kg of CO2 for a kWh, and the worst plants emit 2; is the unit another one, such as g?"
-        )
+    worst = "kg of CO2 for a kWh, and the worst plants emit 2; is the unit another one, such as g"
+    for name, most, what in (("carbon", MOST_CARBON, worst), ("price", MOST_PRICE, "for a kWh; is the unit another one")):
+        values = tables[name].to_numpy() if name in tables else np.zeros(1)
+        if abs(far := values.flat[np.abs(values).argmax()]) > most:
+            raise ScenarioError(f"--{name}: it is {far:,.4g} {what}?")
 
 
 def _range(table: pd.DataFrame) -> str:
@@ -321,9 +322,9 @@ def _with_sockets(
     options: SiteOptions, buildings: list[Building], clock: Clock, hours: pd.DatetimeIndex
 ) -> tuple[list[Building], int]:
     """Buildings with the chargers of the sessions, and how many sessions are left out."""
-    for name in ("vehicle_kwh", "charger_kw"):
-        if not 0.0 < getattr(options, name) < MOST:
-            raise UsageError(f"--sessions needs {option(name)}, a number above 0 and below {MOST:,.0f}")
+    for name, most in (("vehicle_kwh", MOST), ("charger_kw", MOST_CHARGER)):
+        if not 0.0 < getattr(options, name) <= most:
+            raise UsageError(f"--sessions needs {option(name)}, a number above 0 and up to {most:,.0f}")
     names = [building.name for building in buildings]
     sessions, left_out = read_sessions(user_path(options.sessions), clock, hours, names, options.vehicle_kwh)
     if not sessions:

@@ -209,8 +209,11 @@ def read_hours(path: Path, quantity: Quantity, unit: str, clock: Clock, fill: in
         raise ScenarioError(f"{path} is in {written}, and --readings are of energy; say its unit, or leave --readings out")
     if readings:
         values = _counted(path, values.asfreq(step))
-    elif quantity.amounts and (counter := next((name for name in names if _is_counter(values[name])), None)):
-        raise ScenarioError(f"{path}: {counter!r} never falls, as what a meter has counted so far; if it is so, add --readings")
+    elif units[0] in quantity.amounts and (counter := next((name for name in names if _is_counter(values[name])), None)):
+        raise ScenarioError(
+            f"{path}: {counter!r} never falls, as what a meter has counted so far; if it is so, add --readings, else write it "
+            "as power, such as in kW"
+        )
     if clock.label == "end" and not readings:
         values.index = pd.DatetimeIndex(values.index) - step
     by_hour, filled = _filled(path, _by_the_hour(values, step, readings or units[0] in quantity.amounts), fill)

@@ -177,8 +177,9 @@ def test_a_time_may_be_the_end_of_what_its_row_measures(read: Read) -> None:
 def test_readings_of_a_meter_are_what_was_counted_between_them(read: Read) -> None:
     readings = _lines(HOURS.append(HOURS[-1:] + pd.Timedelta(hours=1)), 1e5 + np.concatenate([[0.0], np.cumsum(VALUES)]))
     assert read(readings, readings=True).values.iloc[:, 0].tolist() == pytest.approx(VALUES)
-    with pytest.raises(ScenarioError, match=r"never falls.*--readings"):
+    with pytest.raises(ScenarioError, match=r"never falls.*--readings, else write it as power"):
         read(readings)
+    assert len(read(readings.replace("kWh", "kW")).values) == len(HOURS) + 1
     with pytest.raises(ScenarioError, match="a reading falls after 2024-01-01 06:00"):
         read(_lines(HOURS, VALUES), readings=True, clock=Clock("America/Lima"))
     with pytest.raises(ScenarioError, match="is in kW, and --readings are of energy"):
