@@ -50,7 +50,8 @@ ELSEWHERE: Final = _by_word(
         "normalize_rewards": "norm_reward",
         "bf16": "amp fp16 mixed_precision",
         "--num-envs": "n_envs num_envs num_envs_per_env_runner num_envs_per_worker",
-        "--steps": "total_timesteps timesteps num_env_steps",
+        "--seed": "seed random_state",
+        "--steps": "steps total_timesteps timesteps num_env_steps",
         "--trials": "n_trials num_samples",
         "--budget": "timeout time_budget_s",
         "--scheduler": "pruner",
@@ -72,7 +73,7 @@ _OF_KPIS: Final = _by_word({"bill": "cost costs electricity_cost price", "co2_kg
 INSTEAD: Final = dict.fromkeys(
     ("cuda", "gpu", "gpus", "n_gpus", "num_gpus", "num_gpus_per_learner"),
     "a card is used where there is one, as far as --gpu-memory allows; --device cpu does without",
-)
+) | {"reward_share": "a search with two objectives has it, as by --objective co2 bill; there --set reward_share=0.5 fixes it"}
 _HYPERPARAMETERS: Final = {name for names in ELSEWHERE.values() for name in names if not name.startswith("--")}
 _MARKDOWN = re.compile(r"[\\`*|<>\[\]]")  # what ends a cell of a table, or begins code, emphasis, a link or HTML
 
@@ -95,10 +96,11 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     An option may be typed as a hyperparameter, and a hyperparameter as an option.
     """
     words, plain = list(known), word.lstrip("-").replace("-", "_").lower()
-    meant = ELSEWHERE.get(plain, [])
+    meant = [plain] if plain in words else ELSEWHERE.get(plain, [])
+    of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
+    if plain in INSTEAD and (of_hyperparameters or "--scenario" in words):
+        return INSTEAD[plain]
     if word.startswith("--"):
-        if plain in INSTEAD and "--scenario" in words:
-            return INSTEAD[plain]
         named = [plain] if plain in _HYPERPARAMETERS else meant
         meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
         meant = [name for name in meant if name.split()[0] in words]
@@ -108,7 +110,6 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
         }
         near = [] if named else [spelt[one] for one in difflib.get_close_matches(word, spelt, n=1)]
     else:
-        of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
         meant = [name for name in meant if name in words or (of_hyperparameters and name.startswith("--"))]
         meant = meant or [name for name in _OF_KPIS.get(plain, []) if name in words]
         near = difflib.get_close_matches(word, words, n=1)

@@ -48,6 +48,10 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("clip_param", ["tau"], "there are tau"),  # of another algorithm
         ("buffer_size", ["gamma"], "it is of another algorithm; there are gamma"),
         ("n_envs", ["gamma"], "did you mean --num-envs?"),
+        ("N-Steps", ["gamma", "n_steps"], "did you mean n_steps?"),
+        ("steps", ["n_steps"], "did you mean --steps?"),
+        ("seed", ["gamma"], "did you mean --seed?"),
+        ("reward_share", ["gamma", "reward_scale"], INSTEAD["reward_share"]),
         ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
         ("cost", ["bill", "energy_cost"], "did you mean bill?"),
         ("--env-id", ["--scenario", "--env"], "did you mean --env?"),
