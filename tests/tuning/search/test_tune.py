@@ -31,6 +31,7 @@ class Search:
     def __init__(self) -> None:
         self.searched: list[Experiment] = []
         self.then: Callable[[Experiment], str | None] = lambda experiment: None
+        self.leaves: set[str] = set()  # what the run that continues has to do
         self.reopens = True  # trials that had ended, as asked; False where it ends before
 
     def __call__(
@@ -41,6 +42,7 @@ class Search:
         if self.reopens:
             asked.clear()
         reason = self.then(experiment)
+        asked.update(self.leaves)
         if reason is None:
             at_end()
         return reason
@@ -155,6 +157,13 @@ def test_a_search_that_had_to_stop_says_why_and_how_to_continue(
     assert stopped.value.folder == tmp_path / "one"
     search.then = lambda experiment: None
     assert resume(stopped.value.folder, console=quiet()).folder == tmp_path / "one"
+
+
+def test_trials_that_failed_alike_begin_anew_by_the_command_that_continues(search: Search, tmp_path: Path) -> None:
+    search.then, search.leaves = after_one_row(lambda experiment: "the first 3 trials failed alike"), {"retry_failed"}
+    with pytest.raises(SearchStoppedError, match="retry_failed=True") as stopped:
+        tune(settings(tmp_path), console=quiet())
+    assert stopped.value.command.endswith(" --retry-failed")
 
 
 def test_a_folder_with_a_storage_names_both(search: Search, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def run_trials(
     Returns why the search stopped before the experiment had its trials; None if it did not. Raises a KeyboardInterrupt if a
     signal stopped it, a NodeLostError if Ray has no node left.
     """
-    files, asked = files or SearchFiles(), asked or set()
+    files, asked = files or SearchFiles(), set() if asked is None else asked
     parts = Parts.of(experiment, plan, planner, console, files)
     if "extend" in asked:
         _extend(parts, experiment, console)
@@ -161,6 +161,8 @@ def run_trials(
             raise
     finally:
         control.close()
+    if control.failed_alike:
+        asked.add("retry_failed")  # of the run that continues, once the cause is mended
     return parts.end()
 
 

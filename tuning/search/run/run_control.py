@@ -54,6 +54,7 @@ class RunControl:
         self.run = uuid.uuid4().hex[:8]
         self.is_stopping = self.is_finishing = False
         self.reason: str | None = None
+        self.failed_alike = False  # that is why
         self._retention, self._listener, self._sound = retention, listener, sound
         self._failures: list[str] = []
         self._paths, self._file = paths, paths.running(self.run)
@@ -137,6 +138,7 @@ class RunControl:
             return
         self._failures.append(_place(error))
         if len(self._failures) >= ALIKE and len(set(self._failures)) == 1:
+            self.failed_alike = True
             self.stop(f"the first {len(self._failures)} trials failed alike, so the search was stopped:\n{error.strip()}")
 
 

@@ -213,8 +213,11 @@ def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tmp_path: Path, 
 
     monkeypatch.setattr("tuning.search.run.driver.tuner", crashing)
     experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
-    reason, _ = run(experiment)
+    asked, plain = set[str](), Plan(algorithm("ppo").space, {}, ())
+    reason = run_trials(experiment, plain, roomy(experiment), Console(quiet=True), fake_trial, asked=asked)
     assert reason
+    # The command that continues lets them begin anew.
+    assert asked == {"retry_failed"}
     assert "KeyError: 2" in reason
     assert "buggy.py" in reason
     assert load(experiment.paths.folder).trials["state"].tolist() == ["failed"] * 3
