@@ -5,9 +5,12 @@ hyperparameter by itself: the Pearson divergence of two densities on a grid. Opt
 for all subsamples at once, as the interval needs hundreds of them; a test holds the values to Optuna's.
 """
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
+from common.texts import counted
 from results.analysis.searched import acts, admissible, frame, ranges_of, searched
 from results.experiment_file import Range, text_of
 from results.loader import Results
@@ -43,6 +46,8 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
     count = len(trials)
     columns = "hyperparameter importance low high divergence chance beyond_chance trials best_trials"
     if count < LEAST_TRIALS or not ranges or trials["rating"].nunique() < 2:
+        few = f"{counted(count, 'rated trial')}, and it takes {LEAST_TRIALS}" if count < LEAST_TRIALS else ""
+        warnings.warn(f"importance is not known: {few or 'nothing was searched, or all ratings are alike'}", stacklevel=2)
         return frame([], columns)
     best = max(round(BEST * count), min(FEW, count // 2))
     random = np.random.default_rng(0)

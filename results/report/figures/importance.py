@@ -1,5 +1,7 @@
 """Which hyperparameters tell good trials from others."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
@@ -16,7 +18,8 @@ _MOST_SETTLED = 5  # hyperparameters that a note names
 
 
 def figure(search: Search) -> Figure | None:
-    found = search.table(analysis.importance)
+    with warnings.catch_warnings(action="ignore"):
+        found = search.table(analysis.importance)
     return None if found.empty else importance(found, settled(search.results))
 
 

@@ -57,9 +57,16 @@ def test_values_are_those_of_optunas_evaluator(tmp_path: Path) -> None:
         assert _divergences(*_points(trials, own), order, 10)[0] * 0.1**2 == pytest.approx(expected[name], rel=1e-6), name
 
 
-@pytest.mark.parametrize("count", [0, 7])
-def test_a_few_trials_say_nothing(count: int, tmp_path: Path) -> None:
-    assert importance(search(tmp_path, count)).empty
+@pytest.mark.parametrize(("count", "told"), [(0, "0 rated trials"), (7, "7 rated trials")])
+def test_a_few_trials_say_nothing_and_a_line_says_why(count: int, told: str, tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match=f"^importance is not known: {told}, and it takes 8$"):
+        assert importance(search(tmp_path, count)).empty
+
+
+def test_trials_without_a_difference_say_nothing_either(tmp_path: Path) -> None:
+    alike = tables(tmp_path, [row(number, 0.5, hp_gamma=0.9 + number / 100) for number in range(9)])
+    with pytest.warns(UserWarning, match=r"^importance is not known: .* or all ratings are alike$"):
+        assert importance(alike).empty
 
 
 def test_values_that_do_not_act_are_left_out(tmp_path: Path) -> None:
