@@ -21,7 +21,7 @@ _LONG = 6  # characters of a value that are read at once
 
 def figure(search: Search) -> Figure | None:
     effects = search.table(analysis.effects)
-    effects = effects[effects["rating"].notna()]
+    effects = effects[effects["rating"].notna() & effects["acts"]]
     return slices(effects, list(search.table(analysis.importance)["hyperparameter"])) if effects["is_best"].any() else None
 
 

@@ -2,13 +2,15 @@
 
 import re
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from results import analysis
 from results.experiment_file import Range
-from results.report.figures.slices import slices
+from results.report.figures.slices import figure, slices
 
 
 def effects(count: int = 50, edge: str = "") -> pd.DataFrame:
@@ -26,6 +28,34 @@ def effects(count: int = 50, edge: str = "") -> pd.DataFrame:
     frame = pd.DataFrame(rows).assign(**ends)
     frame.loc[(frame["hyperparameter"] == "gamma") & frame["is_best"], "at_edge"] = edge
     return frame
+
+
+class Shown:
+    """A search of which the effects are known."""
+
+    def __init__(self, effects: pd.DataFrame) -> None:
+        self._effects = effects
+
+    def table(self, made: Any) -> pd.DataFrame:
+        return self._effects if made is analysis.effects else pd.DataFrame({"hyperparameter": ["gamma"]})
+
+
+def test_values_that_do_not_act_are_not_drawn() -> None:
+    all_act = figure(Shown(effects()))  # type: ignore[arg-type]
+    found = effects()
+    found.loc[found["hyperparameter"] == "gamma", "acts"] = found["trial"] >= 10
+    some = figure(Shown(found))  # type: ignore[arg-type]
+    found.loc[found["hyperparameter"] == "gamma", "acts"] = False
+    none = figure(Shown(found))  # type: ignore[arg-type]
+    assert all_act
+    assert some
+    assert none
+    assert [[panel.title for panel in each.panels] for each in (all_act, some, none)] == [
+        ["gamma", "shared"], ["gamma", "shared"], ["shared"]
+    ]  # fmt: skip
+    assert len(some.panels[0].spec["layer"][1]["data"]["values"]) == 40
+    assert some.table is not None
+    assert list(some.table["hyperparameter"]) == ["shared"], "what does nothing in the best has no value there"
 
 
 def shown(low: float, high: float, values: list[float], **more: bool) -> tuple[list[float], list[str]]:
