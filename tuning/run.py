@@ -41,12 +41,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print(settings: Settings, arguments: list[str]) -> int:
-    from tuning.search.run.opening import check
+    from tuning.search.run.opening import check, experiment_to_continue
     from tuning.search.tune import each_algorithm
 
     several = settings.algo == ALL and not settings.resume
-    parts = each_algorithm(settings) if several else [settings]
-    checked = [check(part, lambda before, part: _as_continued(before, part, arguments)).settings for part in parts]
+    if not several and (found := experiment_to_continue(settings)):
+        # Nothing that the experiment names is run, so it needs no trust.
+        before, now = found.settings, _as_continued(found.settings, settings, arguments)
+        checked = [replace(now, dir=before.dir, storage=before.storage, space=before.space, set=now.set or before.set)]
+        checked[0].check()
+    else:
+        parts = each_algorithm(settings) if several else [settings]
+        checked = [check(part, lambda before, part: _as_continued(before, part, arguments)).settings for part in parts]
     print("# Without the name, which would continue the experiment that has it.")
     print(as_file(replace(checked[0], algo=ALL) if several else checked[0]))
     return 0
