@@ -128,16 +128,14 @@ class Objects:
     def _see_that_it_refuses(self) -> None:
         """See that an object is not created twice: some file systems and servers ignore the condition."""
         key = f"{_OWN}{uuid.uuid4().hex}"
-        try:
-            for _ in range(2):
-                try:
-                    self._tried("creating", key, lambda: self._store.create(key, key.encode()))
-                except FileExistsError:
-                    self._refuses_twice = True
-                except (NotImplementedError, TypeError, ValueError):  # what file systems say to a mode that they do not know
-                    break
-        finally:
-            self.remove([key])
+        for _ in range(2):
+            try:
+                self._tried("creating", key, lambda: self._store.create(key, key.encode()))
+            except FileExistsError:
+                self._refuses_twice = True
+            except (NotImplementedError, TypeError, ValueError):  # what file systems say to a mode that they do not know
+                break
+        self.remove([key])
         if not self._refuses_twice:
             raise StorageError(
                 f"{self.location}: this storage does not refuse to create an object twice, so two runs could work on one "

@@ -230,7 +230,9 @@ def test_a_lack_of_permission_is_told_at_once(
             with pytest.raises(StorageError, match="is not permitted") as caught:
                 call()
             assert "put credentials for it into the environment, or give this machine a role" in no_secret(caught.value)
-        assert sum(proxy.requests.values()) <= 6  # none is tried again
+        with pytest.raises(StorageError, match=r'creating "\.storage-.*is not permitted'):  # and nothing is removed
+            objects.create("a", b"one")
+        assert sum(proxy.requests.values()) <= 7  # none is tried again
 
 
 def test_missing_credentials_are_told_at_once(s3_bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
