@@ -40,9 +40,9 @@ def verdict(judgement: Results) -> Verdict:
     try:
         table, known = written_table(judgement.folder / JUDGED)
     except FileNotFoundError:
-        return Verdict(judged_table(judgement.evaluations, judgement.measures))
-    aim: dict[str, str] = {name: known[name] for name in ("weights", "objective", "requirements") if name in known}
-    return Verdict(table, aim)
+        aim = {"verdict": "none yet, as the judgement has not ended; until then by score"}
+        return Verdict(judged_table(judgement.evaluations, judgement.measures), aim)
+    return Verdict(table, {name: known[name] for name in ("weights", "objective", "requirements") if name in known})
 
 
 def caveats(rows: pd.DataFrame, measures: Mapping[str, Measure], reward: str) -> list[str]:

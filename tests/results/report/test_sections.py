@@ -161,13 +161,16 @@ def test_a_judgement_with_a_verdict_is_ranked_by_its_aim(tmp_path: Path) -> None
 
     rows = [run("a 1", 0.2, 90.0, algorithm="ppo", seed=1), run("a 2", 0.1, 50.0, algorithm="ppo", seed=1)]
     results = made.tables(tmp_path, [], [], rows)
-    assert sections(Sources(judgements=(results,)))[0].figures[0].answer == "a 1 has +0.2000."
+    (section,) = sections(Sources(judgements=(results,)))
+    assert section.figures[0].answer == "a 1 has +0.2000."
+    assert section.facts["verdict"] == "none yet, as the judgement has not ended; until then by score"
     ranking = Ranking(results.measures["bill"], lambda years: (years[0]["bill"], -years[0]["bill"], 0.0), "")
     table = judgement(results.evaluations, results.measures, ranking)
     write_table(tmp_path / "judgement.parquet", table, {"scenario": "made", "objective": "bill (less is better)"})
     (section,) = sections(Sources(judgements=(results,)))
     assert section.figures[0].answer == "a 2 has 50.0 of bill (less is better)."
     assert section.facts["objective"] == "bill (less is better)"
+    assert "verdict" not in section.facts
     (tmp_path / "judgement.parquet").write_bytes(b"no table")
     with pytest.raises(ResultsError, match=f"the judge writes it anew with --name {tmp_path.name}"):
         sections(Sources(judgements=(results,)))
