@@ -110,18 +110,17 @@ class Measure:
         if self.name == SCORE.name:
             return self.name, signed
         scale = self.scale(values)
-        # As in tables of several amounts; a plain number is found by its name.
-        label = self.label if self.unit != "1" else ""
-        return scale.heading(label or self.plain_name), scale.text
+        return scale.heading(self.heading), scale.text
 
     def scale(self, values: Iterable[float | None]) -> Scale:
         """How a column of values is shown: in a unit of their size."""
         return Scale.of(values, self.shown_unit)
 
     @property
-    def plain_name(self) -> str:
-        """Its name without its unit."""
-        return self.name.removesuffix(f"_{self.unit.lower()}")
+    def heading(self) -> str:
+        """Its name without its unit, of an amount its label."""
+        # As in tables of several amounts; a plain number is found by its name.
+        return (self.label if self.unit != "1" else "") or self.name.removesuffix(f"_{self.unit.lower()}")
 
     @property
     def shown_unit(self) -> str:

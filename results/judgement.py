@@ -74,7 +74,7 @@ def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str,
     The first is `OBJECTIVE` where a ranking has another than the score.
     """
     aim = ranking.objective if ranking else None
-    first = {OBJECTIVE: replace(aim, name=OBJECTIVE, label=aim.plain_name)} if aim else {}
+    first = {OBJECTIVE: replace(aim, name=OBJECTIVE, label=aim.heading)} if aim else {}
     read = {name: Measure.of(name, "float64", told) for name, told in table.attrs.get(METRICS, {}).items()}
     lacking = {name for name in read if len(table) and name in table and table[name].isna().all()}
     return first | {name: own for name, own in read.items() if own is not None and not (own.needs and name in lacking)}

@@ -205,6 +205,8 @@ def test_with_a_ranking_the_objective_orders_and_requirements_decide_who_is_comp
     assert table.loc["low", ["objective", "goal"]].tolist() == [4.0, -4.0]
     text = to_markdown(table.reset_index(), ranking).splitlines()
     assert text[0].startswith("|  | runs | peak, kW, less is better | score |")
+    emission = to_markdown(table.reset_index(), Ranking(MEASURES["co2_kg"], by_peak, ""))
+    assert emission.startswith("|  | runs | CO2, kg, less is better | score |")  # as in the other tables
     assert text[2].startswith("| low | 2 | 4.00 (4.00 to 4.00) | +0.1000")
     # What has no score is another site: its objective ranks nothing.
     other = row("no PV, no battery", 3, float("nan"), peak_kw=1.0)
