@@ -111,7 +111,8 @@ def verdict(
     shares = {name: values for name, values in run_scores(runs, "bound_share").items() if name in leading}
     if all(np.isfinite(values).all() for values in shares.values()):
         share = compared_with_value(shares, 0.0)[now.leader]
-        lines.append(f"{now.leader} reaches {share.value:.1%} of the bound ({share.low:.1%} to {share.high:.1%})")
+        of_what = " of score" if ranking and ranking.objective else ""
+        lines.append(f"{now.leader} reaches {share.value:.1%} of the bound{of_what} ({share.low:.1%} to {share.high:.1%})")
     return lines
 
 

@@ -87,6 +87,7 @@ def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
     assert "low wins: high comes second, +5.0000" in text
     assert "low is better than the best controller without learning" in text
     assert "by +0.9000" in text
+    assert "low reaches 51.0% of the bound of score (" in text
 
 
 def test_another_site_is_no_rival_whatever_its_kpis() -> None:
