@@ -36,7 +36,7 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
         more = f" and {len(told) - 4} more" if len(told) > 4 else ""
         answer = (
             f"Yes: trial {int(winner['trial'].iloc[0])}, the best, has {listed(told[:4])}{more}; "
-            "a wider range (--space) may hold a better one."
+            "a wider range (--space), where it is valid, may hold a better one."
         )
     every = list(dict.fromkeys(effects["hyperparameter"]))
     names = [*(name for name in order if name in every), *(name for name in every if name not in order)]
