@@ -73,7 +73,7 @@ def main(schema: str, hours: float = math.inf) -> None:
         if sees_day:  # the day's highest import so far
             day_peak, hour = 0.0 if named["hour"] < hour else day_peak, named["hour"]
             row.append(day_peak)
-        if now % (24 * per_hour) == 0:  # CityLearn takes minutes for a year
+        if now % (24 * per_hour) == 0 and sys.stderr.isatty():  # CityLearn takes minutes for a year
             print(f"hour {now / per_hour:.9g}", end="\r", file=sys.stderr, flush=True)
         if not np.isfinite(row).all():
             sys.exit(f"error: hour {now / per_hour:.9g} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
