@@ -46,6 +46,7 @@ class Facts:
     cores: int
     disk_bytes: int  # free where experiments go
     folder: Path
+    folder_writable: bool  # whether files can be made there, or in the folder above that there is
     cache: Path
     cache_writable: bool  # whether files can be made there
 
@@ -77,6 +78,7 @@ def gather(folder: Path) -> Facts:
         cores=os.cpu_count() or 1,
         disk_bytes=shutil.disk_usage(_existing(folder)).free,
         folder=folder,
+        folder_writable=_writable(_existing(folder)),
         cache=cache_folder(),
         cache_writable=_writable(cache_folder()),
     )
@@ -209,6 +211,8 @@ def _cores(facts: Facts) -> Finding:
 
 
 def _disk(facts: Facts) -> Finding:
+    if not facts.folder_writable:
+        return Finding("disk", "wrong", f"{facts.folder} cannot be written to", "make it writable, or choose another --dir")
     text = f"{size(facts.disk_bytes)} free for {facts.folder}"
     remedy = f"free {size(LEAST_DISK_BYTES)}, or choose another --dir; --keep-checkpoints bounds what is kept"
     return _found("disk", facts.disk_bytes >= LEAST_DISK_BYTES, text, remedy)

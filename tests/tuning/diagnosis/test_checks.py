@@ -30,10 +30,13 @@ def test_a_driver_that_fails_is_a_fact(tmp_path: Path, monkeypatch: pytest.Monke
     assert gather(tmp_path).driver_error == "it does not answer"
 
 
-def test_a_cache_below_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_below_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("BUILDING_TUNER_CACHE", str(tmp_path / "file" / "cache"))
     assert not gather(tmp_path).cache_writable
+    assert not gather(tmp_path / "file" / "experiments").folder_writable
+    assert gather(tmp_path / "experiments").folder_writable
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]  # nothing is left
 
 
 CARD = Card(0, "RTX 4060", 8 * GIB)
@@ -41,7 +44,7 @@ SOUND = Facts(
     python=(3, 12), system="Windows-11", packages=dict.fromkeys(PACKAGES, "1.0"), cards=(CARD,), free_bytes=(8 * GIB,),
     driver=("580.1", (13, 0)), driver_error="", torch=Torch((12, 8), True, (8, 9)),
     available_bytes=12 * GIB, total_bytes=16 * GIB, cores=8,
-    disk_bytes=100 * GIB, folder=Path("experiments"), cache=Path("cache"), cache_writable=True,
+    disk_bytes=100 * GIB, folder=Path("experiments"), folder_writable=True, cache=Path("cache"), cache_writable=True,
 )  # fmt: skip
 WITHOUT_CARD = replace(SOUND, cards=(), free_bytes=(), driver=None, torch=Torch((12, 8), False))
 
@@ -78,6 +81,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "a card that is hidden": ("card", {"torch": Torch((12, 8), False)}, "CUDA_VISIBLE_DEVICES"),
     "no memory": ("host memory", {"available_bytes": GIB}, "close other programs"),
     "a full disk": ("disk", {"disk_bytes": GIB}, "--dir"),
+    "a folder that cannot be written": ("disk", {"folder_writable": False}, "--dir"),
     "a cache that cannot be written": ("cache", {"cache_writable": False}, "BUILDING_TUNER_CACHE"),
 }  # fmt: skip
 
