@@ -20,7 +20,7 @@ from common.uris import is_uri, uri_of, with_uris
 from results.experiment_file import Facts, read_facts
 from results.frames import EXPERIMENT, Filter, checked_conditions, files_of, filtered, lacking, read_frame
 from results.fresh import FreshRuns, fresh_runs
-from results.places import is_pattern, local_folder, matching
+from results.places import JUDGEMENT, is_pattern, local_folder, matching
 from results.schema import CANDIDATE, FOLDER, TABLES, measures_of
 from results.table_files import TOGETHER, ResultsError, trial_of
 
@@ -335,7 +335,8 @@ def _together(names: Sequence[str], frames: Sequence[pd.DataFrame]) -> pd.DataFr
 
 
 def _one(folder: Path) -> Results:
-    if not (folder / FOLDER).is_dir():
+    # A judgement has that folder from its first evaluation on.
+    if not (folder / FOLDER).is_dir() and not (folder / JUDGEMENT).is_file():
         raise ResultsError(f"no results in {folder}: give the folder of an experiment, such as experiments/ppo-iquitos-1")
     results = Results(folder)
     if sum(len(files_of(folder, name)) for name in TABLES) <= FEW_FILES:

@@ -224,6 +224,12 @@ def test_a_folder_with_judgement_json_is_a_judgement(experiment: Path) -> None:
     assert len(read_sources([experiment]).judgements) == 1
 
 
+def test_a_judgement_that_was_stopped_before_its_first_evaluation_has_a_page(tmp_path: Path) -> None:
+    (tmp_path / "judgement.json").write_text("{}")
+    (section,) = sections(read_sources([tmp_path]))
+    assert section.facts == {"evaluations": "none"}
+
+
 def test_a_place_without_results_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=r"no results in .*: give the folder of an experiment"):
         read_sources([tmp_path])
