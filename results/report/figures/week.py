@@ -43,7 +43,7 @@ def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     others = {_LINES[column][0]: part[column].clip(lower=0.0) for column in BESIDE if column in part}
     if others:
         told = [f"{name} {energy(net.sum())} with at most {units(net.max())}" for name, net in others.items()]
-        answer += f" Beside it imports {listed(told)}."
+        answer += f" For comparison: {listed(told)}."
     days = (part["step"] - part["step"].iloc[0]) / 24.0
     long = pd.concat(
         [pd.DataFrame({"day": days, "kw": part[column] * units.factor, "name": look[0]}) for column, look in shown.items()]
