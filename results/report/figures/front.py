@@ -1,14 +1,14 @@
 """Trials by both gains."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
 import pandas as pd
 
-from common.measure import A_YEAR, BASIS
 from common.texts import counted
 from results.analysis.progress import gains
 from results.loader import GAINS
 from results.report.charts import Figure, Panel, channel, chart, colour, coloured, hover, layer, sampled
+from results.report.figures.yardsticks import with_unit
 from results.report.subjects import Search
 from results.report.words import percent
 
@@ -20,17 +20,17 @@ _ON, _OFF = "on the front", "other trial"
 def figure(search: Search) -> Figure | None:
     if len(search.aims) < 2:
         return None
-    amounts = [name for name, own in search.results.measures.items() if own.over == A_YEAR]
-    return front(gains(search.results), search.aims, search.best, amounts)
+    measures = search.results.measures
+    headings = {name: with_unit(measures[name]) if name in measures else name for name in search.aims}
+    return front(gains(search.results), headings, search.best)
 
 
-def front(found: pd.DataFrame, names: tuple[str, ...], best: int | None, amounts: Collection[str] = ()) -> Figure | None:
+def front(found: pd.DataFrame, headings: Mapping[str, str], best: int | None) -> Figure | None:
     question = "Which trials are best in one aim without losing in the other?"
     own = found[found["on_front"]]
     if own.empty:
         return None
-    first, second = names[0], names[1]
-    headings = {name: f"{name}, {BASIS}" if name in amounts else name for name in names}
+    first, second = headings
     at_first, at_second = own.iloc[0], own.sort_values(["gain_2", "trial"], ascending=[False, True]).iloc[0]
     if len(own) == 1:
         answer = f"Trial {at_first.trial} alone, {_both(at_first, first, second)}: no other that may win is better in either."

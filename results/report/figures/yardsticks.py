@@ -1,6 +1,6 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
-from common.measure import A_YEAR, BASIS, SCORE
+from common.measure import A_YEAR, BASIS, SCORE, Measure
 from results.analysis.judged import BOUND, CONTENDER
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
 from results.fresh import DEFAULT
@@ -28,8 +28,10 @@ def figure(search: Search) -> Figure | None:
     )  # fmt: skip
     foresight = "; the bound knows the future" if (table["kind"] == BOUND).any() else ""
     note = f"All ran through the hours that rated the trials. 0 is the uncontrolled site{foresight}."
-    of_aims = {aim.name: [aim.name, aim.shown_unit, BASIS if aim.over == A_YEAR else ""] for aim in aims}
-    headings = {"name": "controller", "of_bound": "of the bound"}
-    headings |= {name: ", ".join(filter(None, parts)) for name, parts in of_aims.items()}
+    headings = {"name": "controller", "of_bound": "of the bound", **{aim.name: with_unit(aim) for aim in aims}}
     told = table.dropna(axis="columns", how="all").rename(columns=headings)
     return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(table))),), told, note)
+
+
+def with_unit(aim: Measure) -> str:
+    return ", ".join(filter(None, [aim.name, aim.shown_unit, BASIS if aim.over == A_YEAR else ""]))

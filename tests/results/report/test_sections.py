@@ -129,13 +129,15 @@ def test_a_confirmation_that_misses_leaves_its_assignment_without_a_mean(tmp_pat
 
 
 def test_two_aims_have_their_front_and_a_rating_that_is_a_mean_of_gains(tmp_path: Path) -> None:
-    made.settle(tmp_path, objective="co2 bill")
+    made.settle(tmp_path, objective="co2_kg bill")
     trials = [made.row(number, 0.1, gain=0.1 * number, gain_2=0.3 - 0.1 * number, rating=0.15) for number in range(3)]
     (section,) = sections(Sources((made.tables(tmp_path, trials),)))
-    assert "the rating is the mean of both gains: by what part co2 and bill" in section.intro
+    assert "the rating is the mean of both gains: by what part co2_kg and bill" in section.intro
     (figure,) = [one for one in section.figures if one.name == "front"]
     assert figure.question == "Which trials are best in one aim without losing in the other?"
-    assert figure.answer.startswith("3 trials of 3, from trial 2 (co2 +20.0 %, bill +10.0 %)")
+    assert figure.answer.startswith("3 trials of 3, from trial 2 (co2_kg +20.0 %, bill +10.0 %)")
+    assert figure.table is not None
+    assert {"co2_kg, kg, a year of 8,760 h", "bill, a year of 8,760 h"} < set(figure.table)  # as beside the yardsticks
     one = tmp_path / "one"
     made.settle(one, objective="bill")
     (section,) = sections(Sources((made.tables(one, [made.row(0, 0.1, rating=-800.0)]),)))
