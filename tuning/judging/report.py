@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common.files import write_whole
-from common.measure import BASIS, SCORE, SITE
+from common.measure import BASIS, SCORE, SITE, Measure
 from common.texts import markdown
 from common.units import YEAR
 from envs.objective.aim import Aim
@@ -82,7 +82,7 @@ def conclude(race: Race, console: Console, searched: Sequence[Experiment] = ()) 
     evaluations = results.evaluations
     check_scores(evaluations)
     check_amounts(evaluations)
-    ranking = ranking_of(aim, evaluations)
+    ranking = ranking_of(aim, evaluations, results.measures)
     table = judgement(evaluations, results.measures, ranking)
     lines = verdict(evaluations, table, seeds, len(race.looks), race.failed, ranking)
     lines += [line for experiment in searched for line in promised(load(experiment.paths.folder), results)]
@@ -160,7 +160,7 @@ def check_amounts(evaluations: pd.DataFrame) -> None:
             )
 
 
-def ranking_of(aim: Aim, evaluations: pd.DataFrame) -> Ranking | None:
+def ranking_of(aim: Aim, evaluations: pd.DataFrame, measures: Mapping[str, Measure]) -> Ranking | None:
     """How an aim ranks contenders of a judgement; None where the score alone does."""
     if aim.is_score and not aim.requirements:
         return None
@@ -170,7 +170,7 @@ def ranking_of(aim: Aim, evaluations: pd.DataFrame) -> Ranking | None:
         value = outcome.score if outcome.objective is None else outcome.objective
         return value, aim.goal(outcome), outcome.shortfall or 0.0
 
-    return Ranking(None if aim.is_score else aim.objective, rated, aim.required(evaluations))
+    return Ranking(None if aim.is_score else aim.measured(measures).objective, rated, aim.required(evaluations))
 
 
 def _extent(hours: pd.Series, has_years: bool) -> str:

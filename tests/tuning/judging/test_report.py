@@ -63,10 +63,12 @@ def test_figures_of_small_homes_have_their_units() -> None:
 
 def test_what_is_aimed_at_stands_before_the_score_with_its_interval() -> None:
     found = judged_frame([row("rule", 0.01), *(row("ppo", 0.07, seed, peak_kw=2e3 + seed) for seed in range(3))])
-    ranking = ranking_of(Aim.parse(objective="peak_kw"), found)
+    ranking = ranking_of(Aim.parse(objective="peak_kw"), found, measures())
     ratings, _ = tables(judgement(found, measures(), ranking), "a site", ranking)
     assert [str(column.header) for column in ratings.columns[:6]] == ["", "runs", "peak, kW", INTERVAL, "score", INTERVAL]
     assert [next(iter(column.cells)) for column in ratings.columns[:4]] == ["ppo", "3", "2,001", "1,999 to 2,003"]
+    paid = ranking_of(Aim.parse(objective="bill"), found, measures("EUR"))
+    assert str(tables(judgement(found, measures("EUR"), paid), "a site", paid)[0].columns[2].header) == "bill, thousand EUR"
 
 
 def test_a_heading_names_years_but_not_ranges() -> None:

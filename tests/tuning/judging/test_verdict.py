@@ -75,7 +75,7 @@ def test_who_failed_is_named_with_the_reason() -> None:
 
 
 def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
-    ranking = ranking_of(Aim.parse(objective="peak_kw", require=("ev_missing_kwh<=260",)), pd.DataFrame())
+    ranking = ranking_of(Aim.parse(objective="peak_kw", require=("ev_missing_kwh<=260",)), pd.DataFrame(), measures())
     # Scores are the other way round. Hours are 100, so 3 kWh missing are 262.8 a year.
     high, low = runs("high", 0.09, 0.091, 0.092), runs("low", 0.05, 0.051, 0.052)
     thief = runs("thief", 0.05, 0.051, 0.052, missing=3.0)
@@ -91,7 +91,7 @@ def test_the_objective_decides_who_wins_and_a_requirement_who_cannot() -> None:
 
 
 def test_another_site_is_no_rival_whatever_its_kpis() -> None:
-    ranking = ranking_of(Aim.parse(objective="peak_kw"), pd.DataFrame())
+    ranking = ranking_of(Aim.parse(objective="peak_kw"), pd.DataFrame(), measures())
     own = [each | {"peak_kw": 4.0 + number / 10} for number, each in enumerate(runs("low", 0.05, 0.051, 0.052))]
     other = row("no PV, no battery", float("nan")) | {"peak_kw": 1.0}
     text = said(*own, other, ranking=ranking)
