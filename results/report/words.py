@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common.measure import SCORE, larger_units
+from common.measure import A_YEAR, BASIS, SCORE, Measure, larger_units
 
 _AMOUNTS_FROM = 10.0  # no score is so far from 0
 DIGITS = 3  # significant ones, in sentences and tables
@@ -15,6 +15,11 @@ _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 def uncontrolled(has_vehicles: bool) -> str:
     """How a sentence names what savings are measured against, where a reader meets it first."""
     return f"the same site without control (batteries idle{', vehicles charge at once' if has_vehicles else ''})"
+
+
+def with_unit(measure: Measure) -> str:
+    """The heading of a table's column."""
+    return ", ".join(filter(None, [measure.name, measure.shown_unit, BASIS if measure.over == A_YEAR else ""]))
 
 
 def number(value: float, sign: bool = False) -> str:

@@ -503,7 +503,7 @@ def changed(before: Settings, now: Settings) -> list[str]:
     """What differs and may not, when `before` is continued with `now`: each option with both values."""
     old, new = before.to_json(), now.to_json()
     differ = [name for name in old if name not in RESUMABLE and json.dumps(old[name]) != json.dumps(new[name])]
-    return [f"{option(name)} is {typed(old[name])}, not {typed(new[name])}" for name in differ]
+    return [f"{option(name)} was {typed(old[name])}, now {typed(new[name])}" for name in differ]
 
 
 def typed(value: Any) -> str:

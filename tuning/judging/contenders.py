@@ -207,7 +207,7 @@ def experiment_of(contender: Contender, paths: JudgementPaths, judge: JudgeSetti
         # Its steps may change in a search, but not in a judgement.
         differ = changed(before, replace(wanted, name=before.name, dir=before.dir))
         if before.steps != wanted.steps:
-            differ.append(f"--steps is {before.steps}, not {wanted.steps}")
+            differ.append(f"--steps was {before.steps}, now {wanted.steps}")
         if differ:
             raise UsageError(
                 f"{folder} holds runs of something else than {contender.name} ({shortened(differ[0])}): judge under "

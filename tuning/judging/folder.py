@@ -13,6 +13,7 @@ from results.places import JUDGED, JUDGEMENT
 from results.table_files import judged_path
 from search_spaces import Assignment
 from tuning.experiment.folder import ExperimentPaths, check_format, check_name, discard
+from tuning.experiment.settings import typed
 
 FORMAT = 1  # version of `judgement.json`
 _SETTINGS = "question"  # key of the settings in the file
@@ -110,8 +111,10 @@ def create_or_open(folder: Path, settings: RaceSettings, contenders: list[Conten
     judgement = Judgement(settings, contenders, paths)
     if paths.settings.exists():
         before = read_judgement(paths)
-        if differ := [name for name in ("settings", "contenders") if getattr(before, name) != getattr(judgement, name)]:
-            raise UsageError(f"{paths.folder} judges something else (other {' and '.join(differ)}): choose another --name")
+        old, new = asdict(before.settings), asdict(settings)
+        differ = [f"{name} was {typed(old[name])}, now {typed(new[name])}" for name in old if old[name] != new[name]]
+        if differ := differ or (["other contenders"] if before.contenders != contenders else []):
+            raise UsageError(f"{paths.folder} judges something else ({'; '.join(differ)}): choose another --name")
         return judgement, True
     if paths.folder.exists():
         raise UsageError(f"{paths.folder} is there already and holds no judgement: choose another --name")

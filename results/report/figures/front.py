@@ -8,9 +8,8 @@ from common.texts import counted
 from results.analysis.progress import gains
 from results.loader import GAINS
 from results.report.charts import Figure, Panel, channel, chart, colour, coloured, hover, layer, sampled
-from results.report.figures.yardsticks import with_unit
 from results.report.subjects import Search
-from results.report.words import percent
+from results.report.words import percent, with_unit
 
 PLACES = {"experiment": 3}  # in the sections of these kinds
 _MOST_POINTS = 400  # of trials beside the front

@@ -1,11 +1,12 @@
 """Where the best policies of a search stand between no control and perfect foresight."""
 
-from common.measure import A_YEAR, BASIS, SCORE, Measure
+from common.measure import SCORE
 from results.analysis.judged import BOUND, CONTENDER
 from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstick_lines
 from results.fresh import DEFAULT
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
 from results.report.subjects import Search
+from results.report.words import with_unit
 
 PLACES = {"experiment": 5}  # in the sections of these kinds
 _COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS[CONTENDER], PLAN: CONTROLLERS[DEFAULT]}
@@ -31,7 +32,3 @@ def figure(search: Search) -> Figure | None:
     headings = {"name": "controller", "of_bound": "of the bound", **{aim.name: with_unit(aim) for aim in aims}}
     told = table.dropna(axis="columns", how="all").rename(columns=headings)
     return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(table))),), told, note)
-
-
-def with_unit(aim: Measure) -> str:
-    return ", ".join(filter(None, [aim.name, aim.shown_unit, BASIS if aim.over == A_YEAR else ""]))

@@ -233,11 +233,11 @@ def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, 
 @pytest.mark.parametrize(
     ("others", "why"),
     [
-        ({"seed": 4}, "--seed is 4, not "),
-        ({"steps": 50_000}, "--steps is 50000, not 100000"),
-        ({"set": (("gamma=0.5",),)}, "--set is "),
-        ({"scenario": "iquitos-38"}, "--scenario is iquitos-38, not iquitos"),
-        ({"validation_weeks": 1}, "--validation-weeks is 1, not 52"),
+        ({"seed": 4}, "--seed was 4, now "),
+        ({"steps": 50_000}, "--steps was 50000, now 100000"),
+        ({"set": (("gamma=0.5",),)}, "--set was "),
+        ({"scenario": "iquitos-38"}, "--scenario was iquitos-38, now iquitos"),
+        ({"validation_weeks": 1}, "--validation-weeks was 1, now 52"),
     ],
 )
 def test_runs_of_something_else_are_refused(

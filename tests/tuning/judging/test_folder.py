@@ -1,6 +1,7 @@
 """A judgement's folder is opened as it was left; one with a damaged file is refused and stays as it is."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,15 @@ def test_a_judgement_is_opened_as_it_was_created(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("question", "contenders", "differ"),
     [
-        (RaceSettings("iquitos-v1", 3, 1), CONTENDERS, "settings"),
-        (ASKED, [Contender("e 0", "experiments/e", {**CONTENDERS[0].hyperparameters, "gamma": 0.8})], "contenders"),
-        (RaceSettings("iquitos-v2", 2, 1), [], "settings and contenders"),
+        (RaceSettings("iquitos-v1", 3, 1), CONTENDERS, "seeds was 2, now 3"),
+        (ASKED, [Contender("e 0", "experiments/e", {**CONTENDERS[0].hyperparameters, "gamma": 0.8})], "other contenders"),
+        (replace(ASKED, objective="bill"), [], "objective was not given, now bill"),
     ],
 )
 def test_another_judgement_is_refused(tmp_path: Path, question: RaceSettings, contenders: list[Contender], differ: str) -> None:
     create_or_open(tmp_path / "one", ASKED, CONTENDERS)
     before = files_below(tmp_path)
-    with pytest.raises(UsageError, match=rf"judges something else \(other {differ}\): choose another --name"):
+    with pytest.raises(UsageError, match=rf"judges something else \({differ}\): choose another --name"):
         create_or_open(tmp_path / "one", question, contenders)
     assert files_below(tmp_path) == before
 

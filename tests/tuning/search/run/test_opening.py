@@ -237,7 +237,7 @@ def test_an_experiment_moves_once_all_is_checked_and_stays_what_it_is(tmp_path: 
     before = begun(tmp_path)
     folder = before.paths.folder
     given = replace(before.settings, resume=str(folder), storage=uri, trials=9)
-    with pytest.raises(UsageError, match="--seed is 0, not 3"):
+    with pytest.raises(UsageError, match="--seed was 0, now 3"):
         check(replace(given, seed=3))
     before.paths.study.write_text("damaged\n")
     with pytest.raises(DamagedStudyError):
@@ -295,7 +295,7 @@ def test_the_same_command_continues_on_another_machine_what_is_in_a_storage(tmp_
         assert open_experiment(held.paths.folder).settings == opened.experiment.settings
     # Then it is there, as on the first machine.
     assert open_checked(check(given)).experiment.place == tmp_path / "there" / "one"
-    with pytest.raises(UsageError, match="--seed is 0, not 3"):
+    with pytest.raises(UsageError, match="--seed was 0, now 3"):
         check(replace(given, dir=str(tmp_path / "third"), seed=3))
     # A folder that holds something else is not filled.
     (tmp_path / "third" / "one").mkdir(parents=True)
@@ -362,14 +362,14 @@ def test_a_default_number_of_trials_gives_way_to_a_budget(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"seed": 3}, "--seed is 0, not 3"),
-        ({"train": ("8", "9")}, "--train is not given, not 8 9"),
-        ({"scenario": "iquitos"}, "--scenario is iquitos-38, not iquitos"),
-        ({"set": (("gamma=0.9",),)}, "--set is not given, not gamma=0.9"),
+        ({"seed": 3}, "--seed was 0, now 3"),
+        ({"train": ("8", "9")}, "--train was not given, now 8 9"),
+        ({"scenario": "iquitos"}, "--scenario was iquitos-38, now iquitos"),
+        ({"set": (("gamma=0.9",),)}, "--set was not given, now gamma=0.9"),
         ({"algo": "all"}, "is continued without --algo all"),
-        ({"weights": ("co2=1",)}, "--weights is not given, not co2=1.0"),
-        ({"objective": "bill"}, "--objective is score, not bill"),
-        ({"require": ("ev_served>=.9",)}, "--require is not given, not ev_served>=0.9"),
+        ({"weights": ("co2=1",)}, "--weights was not given, now co2=1.0"),
+        ({"objective": "bill"}, "--objective was score, now bill"),
+        ({"require": ("ev_served>=.9",)}, "--require was not given, now ev_served>=0.9"),
         ({"name": "two"}, r"^--name two: --resume goes on with .*one, which keeps its name; leave --name out"),
     ],
 )
@@ -452,9 +452,9 @@ def test_another_task_is_named_before_what_does_not_fit_to_it(tmp_path: Path) ->
     opened = open_checked(check(given)).experiment
     save(opened)
     for others, told in (
-        ({"minimize": True}, "--minimize is False, not True"),
-        ({"algo": "sac"}, "--algo is ppo, not sac"),
-        ({"env": "no.such.module:make"}, "--env is CartPole-v1, not no.such.module:make"),
+        ({"minimize": True}, "--minimize was False, now True"),
+        ({"algo": "sac"}, "--algo was ppo, now sac"),
+        ({"env": "no.such.module:make"}, "--env was CartPole-v1, now no.such.module:make"),
     ):
         with pytest.raises(UsageError, match=f"was begun with other settings: {told}; start a new experiment"):
             check(replace(opened.settings, resume=str(tmp_path / "one"), **others))
@@ -495,7 +495,7 @@ def test_what_was_learned_is_in_the_experiment_and_the_other_folder_is_needed_no
     assert [drawn_by(again) for _ in range(2)] == drawn
     save(again.experiment)
     assert check(Settings(**{**asdict(given), "resume": str(tmp_path / "one")})).settings.learn_from == given.learn_from
-    with pytest.raises(UsageError, match="begun with other settings: --learn-from is "):
+    with pytest.raises(UsageError, match="begun with other settings: --learn-from was "):
         check(replace(given, learn_from=()))
     opened.experiment.paths.learned.unlink()
     with pytest.raises(UsageError, match=r"learned\.json cannot be read"):
