@@ -203,8 +203,8 @@ COMFORT: Final = Service(
 
 def services(years: Years, kpis: Iterable[str] = ()) -> list[Service]:
     """What a winner keeps on the site of these rows, where requirements on these KPIs say nothing else."""
-    stated = list(kpis)
-    return [own for own in (VEHICLES_SERVED, COMFORT) if not own.is_stated(stated) and not math.isnan(own.bound(years))]
+    stated, both = list(kpis), (VEHICLES_SERVED, COMFORT)
+    return [service for service in both if not service.is_stated(stated) and not math.isnan(service.bound(years))]
 
 
 def by_the_year(title: str, measures: Iterable[Measure] = ()) -> str:

@@ -86,7 +86,7 @@ def printable(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """Say on standard error what went on all the same."""
+    """Say on standard error what did not stop the command."""
     print(f"note: {printable(text)}", file=sys.stderr)
 
 
@@ -104,7 +104,7 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
         named = [plain] if plain in _HYPERPARAMETERS else meant
         meant = [name if name.startswith("--") else f"--set {name}=..." for name in named]
         meant = [name for name in meant if name.split()[0] in words]
-        # Of a known word whatever is spelt alike is not meant.
+        # A word that is known here is no misspelling, so nothing like it is proposed.
         spelt = {f"--{name}": f"--set {name}=..." for name in _HYPERPARAMETERS if "--set" in words} | {
             one: one for one in words
         }
@@ -115,8 +115,8 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
         near = difflib.get_close_matches(word, words, n=1)
         if of_hyperparameters and plain in _HYPERPARAMETERS:
             near, otherwise = [], f"it is of another algorithm; there are {', '.join(words)}"
-    found = meant or near
-    return f"did you mean {found[0]}?" if found else otherwise or f"there are {', '.join(words)}"
+    suggestions = meant or near
+    return f"did you mean {suggestions[0]}?" if suggestions else otherwise or f"there are {', '.join(words)}"
 
 
 def markdown(text: str) -> str:
@@ -196,7 +196,7 @@ def _for_windows(text: str) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    """A text without quotes between two; backslashes before the last stand twice, or it would be a letter."""
+    """A text in quotes, of which it has none; backslashes at its end stand twice, or they would escape the closing quote."""
     return f'"{text}{text[len(text.rstrip(chr(92))) :]}"'
 
 
@@ -211,5 +211,5 @@ def raised(text: str) -> str:
     lines = text.rstrip().splitlines() or [""]
     frames = [place for place, line in enumerate(lines) if line.startswith("  File ")]
     after = lines[frames[-1] + 1 :] if frames else lines[-1:]
-    found, *more = [line for line in after if line and not line.startswith(" ")] or [lines[-1]]
-    return f"{found.rstrip()} {more[0]}" if found.rstrip().endswith(":") and more else found
+    first, *more = [line for line in after if line and not line.startswith(" ")] or [lines[-1]]
+    return f"{first.rstrip()} {more[0]}" if first.rstrip().endswith(":") and more else first

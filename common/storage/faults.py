@@ -102,9 +102,8 @@ def _is_renamed_onto_open(error: BaseException) -> bool:
 
 def _errors() -> tuple[type[Exception], ...]:
     """Types of the errors that file systems raise. They are known only after a call, which may import their packages."""
-    known = [(sys.modules.get(module), names) for module, names in _ERRORS.items()]
-    found = tuple(getattr(module, name) for module, names in known if module for name in names if hasattr(module, name))
-    return (OSError, EOFError, *found)
+    known = [(sys.modules.get(module), name) for module, names in _ERRORS.items() for name in names]
+    return OSError, EOFError, *(getattr(module, name) for module, name in known if hasattr(module, name))
 
 
 def persistently(place: Location, what: str, attempt: Callable[[], T], patience: float) -> T:

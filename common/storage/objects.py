@@ -38,9 +38,9 @@ class Objects:
 
     def listed(self, prefix: str = "") -> dict[str, Stamp]:
         """All objects with keys that begin with a text, sorted; none where there is no such place."""
-        found = self._tried_or(dict[str, Stamp](), "listing", prefix, lambda: self._store.listed(prefix))
-        given = {key: stamp for key, stamp in found.items() if not key.rpartition("/")[2].startswith(_OWN)}
-        return {checked_key(key, self.location): stamp for key, stamp in given.items()}
+        stamps = self._tried_or(dict[str, Stamp](), "listing", prefix, lambda: self._store.listed(prefix))
+        keys = [key for key in stamps if not key.rpartition("/")[2].startswith(_OWN)]
+        return {checked_key(key, self.location): stamps[key] for key in keys}
 
     def folders(self, prefix: str = "") -> list[str]:
         """Names of the folders directly in one, whose prefix ends with a slash or is empty, sorted; none without the place."""

@@ -49,14 +49,14 @@ class LocalStore:
     def listed(self, prefix: str) -> dict[str, Stamp]:
         """See `RemoteStore`."""
         top, _, _ = prefix.rpartition("/")
-        found = {}
+        stamps = {}
         for parent, _, names in os.walk(self._folder / top):
             for path in (Path(parent, name) for name in names if not name.endswith(NEW)):
                 key = path.relative_to(self._folder).as_posix()
                 if key.startswith(prefix):
                     with suppress(FileNotFoundError):  # removed since
-                        found[key] = _stamp_of_file(path)
-        return dict(sorted(found.items()))
+                        stamps[key] = _stamp_of_file(path)
+        return dict(sorted(stamps.items()))
 
     def folders(self, prefix: str) -> list[str]:
         """See `RemoteStore`."""
@@ -133,8 +133,8 @@ def _link(new: Path, path: Path) -> None:
 
 def _stamp_of_file(path: Path) -> Stamp:
     """A renamed file has another inode, and on systems without inodes another time."""
-    found = path.stat()
-    return Stamp(found.st_size, f"{found.st_mtime_ns:x}-{found.st_ino:x}")
+    status = path.stat()
+    return Stamp(status.st_size, f"{status.st_mtime_ns:x}-{status.st_ino:x}")
 
 
 class RemoteStore:
@@ -163,12 +163,12 @@ class RemoteStore:
         options = {"prefix": begins} if takes_prefix and begins else {}
         entries = system.find(self._path(folder), detail=True, **options)
         above = system._strip_protocol(self._location.uri).rstrip("/") + "/"
-        found = {}
+        stamps = {}
         for name, entry in entries.items():
             key = name.removeprefix(above)
             if key != name and key.startswith(prefix) and not key.endswith("/") and entry.get("type") != "directory":
-                found[key] = _stamp_of_entry(entry)
-        return dict(sorted(found.items()))
+                stamps[key] = _stamp_of_entry(entry)
+        return dict(sorted(stamps.items()))
 
     def folders(self, prefix: str) -> list[str]:
         """Names of the folders directly in one, whose prefix ends with a slash; FileNotFoundError if there is no such place."""

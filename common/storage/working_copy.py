@@ -59,13 +59,13 @@ class WorkingCopy:
             raise StorageError(f"{self.objects.location} changes faster than it can be fetched; try again later")
 
     def _there(self, prefixes: Iterable[str]) -> dict[str, Stamp]:
-        def of(prefix: str) -> dict[str, Stamp]:
+        def listed(prefix: str) -> dict[str, Stamp]:
             if _is_folder(prefix):
                 return self.objects.listed(prefix)
             stamp = self.objects.stamp(prefix)
             return {prefix: stamp} if stamp else {}
 
-        return {key: stamp for found in at_once(of, prefixes) for key, stamp in found.items()}
+        return {key: stamp for stamps in at_once(listed, prefixes) for key, stamp in stamps.items()}
 
     def _has(self, key: str, stamp: Stamp, index: dict[str, Stamp]) -> bool:
         """Whether the file of a key is what was fetched by a stamp, as far as its length says."""
