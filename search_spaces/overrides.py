@@ -52,15 +52,15 @@ def _changed(parameter: Parameter, table: Any, source: str) -> Parameter:
         value = table["value"]
         parameter.check(value)
         is_number = parameter.kind in (Kind.INTEGER, Kind.NUMBER)
-        own = Bounds(source, low=value, high=value) if is_number else Bounds(source, choices=(value,))
-        return replace(parameter, default=value, search=None, searched_from=None, own=own)
+        bounds = Bounds(source, low=value, high=value) if is_number else Bounds(source, choices=(value,))
+        return replace(parameter, default=value, search=None, searched_from=None, own=bounds)
     if "choices" in table:
         search = _choices(parameter, table["choices"])
         return replace(parameter, search=search, own=Bounds(source, choices=tuple(table["choices"])), searched_from=None)
-    own = Bounds(source, low=table["low"], high=table["high"])
+    bounds = Bounds(source, low=table["low"], high=table["high"])
     # Bounds are of the value, so it is drawn by itself: as a part of another value it could not keep them.
     by_itself: dict[str, Any] = {"part_of": None, "enough": "", "searched_to": None, "searched_from": None}
-    return replace(parameter, search=_range(parameter, table), own=own, **by_itself)
+    return replace(parameter, search=_range(parameter, table), own=bounds, **by_itself)
 
 
 def _choices(parameter: Parameter, choices: Any) -> BaseDistribution:

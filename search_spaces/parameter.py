@@ -205,20 +205,20 @@ class Parameter:
 
     def range(self, within: BaseDistribution, whole: tuple[float, float]) -> dict[str, Any]:
         """Where and how it is drawn within a distribution, as JSON; `whole` are the ends of what it is a part of."""
-        found: dict[str, Any] = {} if self.only_if is None else {"only_if": [self.only_if.name, list(self.only_if.values)]}
+        drawn: dict[str, Any] = {} if self.only_if is None else {"only_if": [self.only_if.name, list(self.only_if.values)]}
         if isinstance(within, CategoricalDistribution):
-            return {**found, "choices": list(within.choices)}
+            return {**drawn, "choices": list(within.choices)}
         assert isinstance(within, IntDistribution | FloatDistribution)
         low, high = sorted(float(self.scale.outer(end)) for end in (within.low, within.high))  # type: ignore[arg-type]
         if self.part_of:
             # What is drawn is how often the whole is halved.
             least, (lowest, highest) = self.part_of.least, whole
             low, high = max(min(least, lowest), lowest / high), max(min(least, highest), highest / low)
-        found |= {"low": low, "high": high}
+        drawn |= {"low": low, "high": high}
         if self.scale is Scale.POWER_OF_TWO:
-            return {**found, "log": True, "whole": True, "powers": True}
+            return {**drawn, "log": True, "whole": True, "powers": True}
         kind = {"from_one": True} if self.scale is Scale.ONE_MINUS else {"whole": isinstance(within, IntDistribution)}
-        return {**found, "log": within.log, **kind}
+        return {**drawn, "log": within.log, **kind}
 
     def outer(self, inner: float | int | str, values: Mapping[str, Value]) -> Value:
         """Value of an inner number."""

@@ -43,20 +43,17 @@ class SearchSpace:
 
     def ranges(self, fixed: Assignment, limits: Mapping[str, float] = MappingProxyType({})) -> dict[str, dict[str, Any]]:
         """Where and how each value is drawn in one experiment, by name, as JSON: what analysis needs of `distributions`."""
-        known, found = {**limits, **fixed}, dict[str, dict[str, Any]]()
-        for own in self.parameters:
-            if own.search is None or own.name in fixed:
+        known, ranges = {**limits, **fixed}, dict[str, dict[str, Any]]()
+        for parameter in self.parameters:
+            if parameter.search is None or parameter.name in fixed:
                 continue
-            of, ends = own.part_of, (0.0, 0.0)
-            if of:
-                whole: Any = (
-                    found[of.name]
-                    if of.name in found
-                    else dict.fromkeys(("low", "high"), fixed.get(of.name, self[of.name].default))
-                )
+            ends = (0.0, 0.0)
+            if parameter.part_of:
+                name = parameter.part_of.name
+                whole: Any = ranges.get(name) or dict.fromkeys(("low", "high"), fixed.get(name, self[name].default))
                 ends = float(whole["low"]), float(whole["high"])
-            found[own.name] = own.range(self._range(own, fixed, known), ends)
-        return found
+            ranges[parameter.name] = parameter.range(self._range(parameter, fixed, known), ends)
+        return ranges
 
     def parse(self, pairs: Mapping[str, str]) -> Assignment:
         """Values of texts by name. Raises a SpaceError for the first that is not valid."""
@@ -94,9 +91,9 @@ class SearchSpace:
     def check_fixed(self, fixed: Assignment) -> None:
         """Raise a SpaceError for a fixed value that lies outside of the bounds of the user's file."""
         for name, value in fixed.items():
-            own = self[name].own
-            if own and not own.contain(value):
-                raise SpaceError(f"{name}={value}: it contradicts {own.describe()}; change one of them")
+            bounds = self[name].own
+            if bounds and not bounds.contain(value):
+                raise SpaceError(f"{name}={value}: it contradicts {bounds.describe()}; change one of them")
 
     def complete(
         self,
@@ -152,12 +149,12 @@ class SearchSpace:
 
     def whole(self, assignment: Assignment) -> Assignment:
         """An assignment with defaults for what it lacks, in the order of the space."""
-        return {own.name: assignment.get(own.name, own.default) for own in self.parameters}
+        return {parameter.name: assignment.get(parameter.name, parameter.default) for parameter in self.parameters}
 
     def point(self, assignment: Assignment, distributions: Mapping[str, BaseDistribution]) -> dict[str, float | int | str]:
         """What `distributions` would have had to give for a full assignment, or the nearest of it.
 
-        What does not act in the assignment has its default there, and so the point of that.
+        A hyperparameter that does not act in the assignment has its default there, and so the default's point.
         """
         return {
             parameter.inner_name: parameter.nearest(assignment[parameter.name], assignment, distributions[parameter.inner_name])
@@ -167,12 +164,12 @@ class SearchSpace:
 
     def _check_room(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, float]) -> None:
         """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed."""
-        bound, own, least = parameter.at_most, parameter.own, self._least(parameter, fixed)
+        condition, bounds, least = parameter.at_most, parameter.own, self._least(parameter, fixed)
         ceilings = {}  # by their words
-        if bound and bound.name in known:
-            ceilings[bound.describe(known[bound.name])] = bound.of(known)
-        if own and self._needs(parameter, fixed):
-            ceilings[f"{own.high:.15g} ({parameter.name}: {own.describe()})"] = own.high
+        if condition and condition.name in known:
+            ceilings[condition.describe(known[condition.name])] = condition.of(known)
+        if bounds and self._needs(parameter, fixed):
+            ceilings[f"{bounds.high:.15g} ({parameter.name}: {bounds.describe()})"] = bounds.high
         for words, greatest in ceilings.items():
             if not parameter.scale.has_value(least, greatest):
                 cause = self._cause(parameter, fixed, least)
