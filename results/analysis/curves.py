@@ -18,16 +18,16 @@ def evaluated(results: Results) -> pd.DataFrame:
     """
     reports = results.reports
     place = ratings(reports).astype(float)
-    own = reports.assign(rating=rated(reports), place=place)[np.isfinite(place)]
-    own = own[["trial", "steps", "time", "seconds", "score", "rating", "place"]].reset_index(drop=True)
+    rows = reports.assign(rating=rated(reports), place=place)[np.isfinite(place)]
+    rows = rows[["trial", "steps", "time", "seconds", "score", "rating", "place"]].reset_index(drop=True)
     reported = results.facts.settings.get("evaluations")
     if isinstance(reported, int) and reported > 0:
-        budget = own["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
-        due = np.floor(own["steps"] * reported / budget).clip(upper=reported)
-        own["rung"] = due.fillna(0).astype("int64")
+        budget = rows["trial"].map(results.trials.set_index("trial")["budget_steps"]).astype(float)
+        due = np.floor(rows["steps"] * reported / budget).clip(upper=reported)
+        rows["rung"] = due.fillna(0).astype("int64")
     else:
-        own["rung"] = own.groupby("trial").cumcount() + 1
-    return own
+        rows["rung"] = rows.groupby("trial").cumcount() + 1
+    return rows
 
 
 def learning_curves(results: Results) -> pd.DataFrame:
@@ -37,14 +37,14 @@ def learning_curves(results: Results) -> pd.DataFrame:
         A row an evaluation, by trial and steps: `trial`, `rung`, `steps`, `seconds` (s, of the trial so far), `time`, `score`,
         `rating`, `state` (in the end), `role` (`search`, `best`, `default` or `candidate`), `confirms` and `is_last`.
     """
-    own = evaluated(results)
+    curves = evaluated(results)
     trials = results.trials.set_index("trial")
-    own["state"] = own["trial"].map(trials["state"])
-    own["confirms"] = own["trial"].map(trials["confirms"]).astype(float)
-    own["role"] = own["trial"].map(trials["confirm_role"]).astype(object).fillna("search")
-    own["is_last"] = ~own.duplicated("trial", keep="last")
+    curves["state"] = curves["trial"].map(trials["state"])
+    curves["confirms"] = curves["trial"].map(trials["confirms"]).astype(float)
+    curves["role"] = curves["trial"].map(trials["confirm_role"]).astype(object).fillna("search")
+    curves["is_last"] = ~curves.duplicated("trial", keep="last")
     names = ["trial", "rung", "steps", "seconds", "time", "score", "rating", "state", "role", "confirms", "is_last"]
-    return own[names]
+    return curves[names]
 
 
 def mean_curves(results: Results) -> pd.DataFrame:
@@ -58,10 +58,10 @@ def mean_curves(results: Results) -> pd.DataFrame:
     told = of_length(results.confirmations, results.steps)["trial"]
     again = curves[curves["trial"].isin(told)]
     rows = []
-    for (number, rung), own in again.groupby([again["confirms"].astype("int64"), "rung"]):
-        whole = known_mean(own["rating"].to_numpy(float))
+    for (number, rung), runs in again.groupby([again["confirms"].astype("int64"), "rung"]):
+        whole = known_mean(runs["rating"].to_numpy(float))
         rows.append(
-            {"confirms": number, "role": own["role"].iloc[0], "rung": rung, "steps": own["steps"].mean(), "runs": len(own)}
+            {"confirms": number, "role": runs["role"].iloc[0], "rung": rung, "steps": runs["steps"].mean(), "runs": len(runs)}
             | {"mean": whole.value, "low": whole.low, "high": whole.high}
         )
     return frame(rows, "confirms role rung steps runs mean low high")

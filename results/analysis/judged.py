@@ -20,7 +20,7 @@ from results.statistics import known_mean
 UNNOTICED = 0.01  # part of the vehicles' energy, and of people's hours, that a policy may serve less than without control
 CONTENDER, RULE, MPC, BOUND, UNCONTROLLED = "contender", "rule", "MPC", "bound", "uncontrolled"
 NO_CONTROL = (UNCONTROLLED, "no PV, no battery")
-NOT_LEARNED = ("random actions", "no action")  # what an environment has in place of its like
+NOT_LEARNED = ("random actions", "no action")  # their counterparts in an environment
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ def judged_runs(judgement: Results) -> pd.DataFrame:
     rows = []
     for contender, group in preferred(judgement.evaluations).groupby("contender", sort=False):
         runs = []
-        for seed, own in group.groupby(group["seed"].fillna(-1), sort=False):
-            algorithm = own["algorithm"].iloc[0]
+        for seed, years in group.groupby(group["seed"].fillna(-1), sort=False):
+            algorithm = years["algorithm"].iloc[0]
             algorithm = algorithm if isinstance(algorithm, str) else ""
-            facts = {"algorithm": algorithm, "split": own["split"].iloc[0], "backend": own["backend"].iloc[0]}
+            facts = {"algorithm": algorithm, "split": years["split"].iloc[0], "backend": years["backend"].iloc[0]}
             runs.append({"contender": contender, "kind": kind_of(str(contender), algorithm), "seed": int(seed), **facts})
-            runs[-1]["score"] = SCORE.value(own)
+            runs[-1]["score"] = SCORE.value(years)
         whole = known_mean(np.array([run["score"] for run in runs]))
         rows += [{**run, "low": whole.low, "high": whole.high} for run in runs]
     return frame(rows, "contender kind algorithm seed split backend score low high")
@@ -125,13 +125,13 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     rating, scores = rated(trials), trials["score"]
     measure = SCORE.name if ranks_by_score(facts) else "rating"
-    for own in confirmed(results).itertuples():
-        if own.ended_early:
+    for fresh in confirmed(results).itertuples():
+        if fresh.ended_early:
             continue  # the mean of those that are left is lucky
-        name = "default" if own.role == DEFAULT else f"trial {own.confirms}"
-        searched = float(rating.get(own.confirms, math.nan))
-        row = {"name": name, "trial": own.confirms, "is_default": own.role == DEFAULT, "split": "validation", "runs": own.runs}
-        rows.append(row | {"measure": measure, "search": searched, "fresh": own.mean, "low": own.low, "high": own.high})
+        trial, is_default = fresh.confirms, fresh.role == DEFAULT
+        name, searched = "default" if is_default else f"trial {trial}", float(rating.get(trial, math.nan))
+        row = {"name": name, "trial": trial, "is_default": is_default, "split": "validation", "runs": fresh.runs}
+        rows.append(row | {"measure": measure, "search": searched, "fresh": fresh.mean, "low": fresh.low, "high": fresh.high})
     if judgement is not None:
         folder = results.folder.resolve().name
         named = str(facts.settings.get("name") or folder)
@@ -142,11 +142,11 @@ def luck(results: Results, judgement: Results | None = None) -> pd.DataFrame:
         runs = judged_runs(judgement)
         for contender, group in runs[runs["kind"] == CONTENDER].groupby("contender", sort=False):
             name = str(contender)
-            of, _, number = name.rpartition(" ")
+            experiment, _, number = name.rpartition(" ")
             # Its name ends with its steps, as in "ppo default, 100,000 steps".
             steps = f", {int(budget):,} steps" if pd.notna(budget) else " steps"
             is_default = name.startswith(f"{algorithm} {DEFAULT}") and name.endswith(steps)
-            trial = int(number) if of in (named, folder) and number.isdigit() else -1
+            trial = int(number) if experiment in (named, folder) and number.isdigit() else -1
             trial = alike if is_default and alike is not None else trial
             if trial not in trials.index and not is_default:
                 continue  # of another experiment

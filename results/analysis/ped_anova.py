@@ -51,8 +51,8 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
         return frame([], columns)
     best = max(round(BEST * count), min(FEW, count // 2))
     random = np.random.default_rng(0)
-    own = np.arange(count)[np.newaxis]
-    every = random.permuted(np.repeat(own, repetitions, axis=0), axis=1)
+    ranks = np.arange(count)[np.newaxis]
+    every = random.permuted(np.repeat(ranks, repetitions, axis=0), axis=1)
     kept = count - round(LEFT_OUT * count)
     some = np.sort(every[:, :kept], axis=1)
     points = [_points(trials, each) for each in ranges.values()]
@@ -61,7 +61,7 @@ def importance(results: Results, repetitions: int = REPETITIONS) -> pd.DataFrame
         few = max(1, round(best * order.shape[1] / count))
         return np.array([_divergences(*each, order, few) for each in points])
 
-    actual, shuffled = divergences(own), divergences(every)
+    actual, shuffled = divergences(ranks), divergences(every)
     parts = _shares(actual - shuffled.mean(axis=1, keepdims=True))[:, 0]
     by_chance = divergences(random.permuted(some, axis=1)).mean(axis=1, keepdims=True)
     spread = _shares(divergences(some) - by_chance).std(axis=1, ddof=1) * np.sqrt(kept / (count - kept))
@@ -81,8 +81,8 @@ def settled(results: Results) -> pd.DataFrame:
     """
     trials = admissible(searched(results))
     rows = []
-    for name, own in ranges_of(trials, results.facts).items() if len(trials) >= LEAST_TRIALS else ():
-        counts = trials.loc[acts(trials, own), GIVEN + name].map(text_of).value_counts()
+    for name, hyperparameter in ranges_of(trials, results.facts).items() if len(trials) >= LEAST_TRIALS else ():
+        counts = trials.loc[acts(trials, hyperparameter), GIVEN + name].map(text_of).value_counts()
         if len(counts) and counts.iloc[0] >= SETTLED * counts.sum():
             rows.append({"hyperparameter": name, "value": counts.index[0], "trials": counts.iloc[0], "of": counts.sum()})
     return frame(rows, "hyperparameter value trials of", value="object")
@@ -95,17 +95,17 @@ def _shares(values: np.ndarray) -> np.ndarray:
     return positive / np.where(total > 0.0, total, 1.0)
 
 
-def _points(trials: pd.DataFrame, own: Range) -> tuple[np.ndarray, int, bool]:
+def _points(trials: pd.DataFrame, hyperparameter: Range) -> tuple[np.ndarray, int, bool]:
     """Grid points of the trials, shape (trials,); the number of points; and whether they are choices, without an order.
 
     A point of -1 is that of a trial in which the hyperparameter does not act, or has a choice that is not drawn.
     """
-    number = min(GRID, own.values or GRID)
-    places = own.positions(trials[GIVEN + own.name])
-    known = acts(trials, own) & ~np.isnan(places)
+    number = min(GRID, hyperparameter.values or GRID)
+    places = hyperparameter.positions(trials[GIVEN + hyperparameter.name])
+    known = acts(trials, hyperparameter) & ~np.isnan(places)
     # Between two points the lower one, as Optuna rounds.
     points = np.ceil(np.clip(np.where(known, places, 0.0), 0.0, 1.0) * (number - 1) - 0.5 - 1e-9).astype(int)
-    return np.where(known, points, -1), number, bool(own.choices)
+    return np.where(known, points, -1), number, bool(hyperparameter.choices)
 
 
 def _divergences(points: np.ndarray, number: int, is_choice: bool, order: np.ndarray, best: int) -> np.ndarray:
@@ -141,7 +141,7 @@ def _choice_density(counts: np.ndarray) -> np.ndarray:
     distinct = (counts > 0).sum(axis=1, keepdims=True)
     kernels = distinct + 1.0
     even = 1.0 / kernels
-    # Each kernel has its choice with one more than all have.
+    # Sum of a kernel's weights: `even` of each choice, and 1 more of its own.
     width = 1.0 + number * even
     total = counts.sum(axis=1, keepdims=True)
     density = (counts * (1.0 + even) + (total - counts) * even) / width + 1.0 / number
@@ -171,7 +171,7 @@ def _density(counts: np.ndarray) -> np.ndarray:
     # Normal distribution of each kernel at the edges of the points, by row: (rows, kernels, edges).
     reach = ndtr((edges - grid[:, np.newaxis]) / width[:, np.newaxis, np.newaxis])
     mass = np.diff(reach, axis=2) / (reach[:, :, -1:] - reach[:, :, :1])
-    flat = np.diff(own := ndtr((edges - (number - 1) / 2.0) / number)) / (own[-1] - own[0])
+    flat = np.diff(cumulative := ndtr((edges - (number - 1) / 2.0) / number)) / (cumulative[-1] - cumulative[0])
     return (np.einsum("rk,rkp->rp", counts, mass) + flat) / (total + 1.0)[:, np.newaxis]
 
 

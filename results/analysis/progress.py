@@ -47,15 +47,15 @@ def best_so_far(results: Results) -> pd.DataFrame:
     """
     trials = results.trials.set_index("trial")
     of_search = trials.index[trials["confirms"].isna()]
-    own = evaluated(results)
-    own = own[own["trial"].isin(of_search) & own["time"].notna()].sort_values(["time", "trial"], ignore_index=True)
+    rows = evaluated(results)
+    rows = rows[rows["trial"].isin(of_search) & rows["time"].notna()].sort_values(["time", "trial"], ignore_index=True)
     may_win = set(trials.index[trials["state"].isin(_CANDIDATES) & trials["confirms"].isna()])
     newest: dict[int, float] = {}
     keeps_best = results.facts.settings.get("keep") == "best"
     # Heap, of equals the lowest number first, as `Results.best` has it.
     ranked: list[tuple[float, int, float, float]] = []
     leaders = []
-    for number, place, rating, score in zip(own["trial"], own["place"], own["rating"], own["score"], strict=True):
+    for number, place, rating, score in zip(rows["trial"], rows["place"], rows["rating"], rows["score"], strict=True):
         if number in may_win and not (keeps_best and place <= newest.get(number, -math.inf)):
             newest[number] = place
             heappush(ranked, (-place, number, rating, score))
@@ -66,16 +66,16 @@ def best_so_far(results: Results) -> pd.DataFrame:
     taken = spent["steps"].groupby(spent["trial"]).diff().fillna(spent["steps"])
     order = np.argsort(spent["time"].to_numpy(), kind="stable")
     total = taken.to_numpy(float)[order].cumsum()
-    place = np.searchsorted(spent["time"].to_numpy()[order], own["time"].to_numpy(), side="right")
-    own["elapsed_seconds"] = elapsed(stretches(results.reports), own["time"])
-    own["total_steps"] = total[place - 1].astype("int64") if len(own) else np.empty(0, "int64")
-    own["best"] = np.array([leader[2] for leader in leaders], float)
-    own["best_score"] = np.array([leader[3] for leader in leaders], float)
-    own["best_trial"] = np.array([leader[1] for leader in leaders], "int64")
-    own["highest"] = own["rating"].where(own["trial"].isin(may_win)).cummax().ffill()
-    own["is_new_best"] = (own["best_trial"] >= 0) & (own["best_trial"] != own["best_trial"].shift(fill_value=-1))
+    place = np.searchsorted(spent["time"].to_numpy()[order], rows["time"].to_numpy(), side="right")
+    rows["elapsed_seconds"] = elapsed(stretches(results.reports), rows["time"])
+    rows["total_steps"] = total[place - 1].astype("int64") if len(rows) else np.empty(0, "int64")
+    rows["best"] = np.array([leader[2] for leader in leaders], float)
+    rows["best_score"] = np.array([leader[3] for leader in leaders], float)
+    rows["best_trial"] = np.array([leader[1] for leader in leaders], "int64")
+    rows["highest"] = rows["rating"].where(rows["trial"].isin(may_win)).cummax().ffill()
+    rows["is_new_best"] = (rows["best_trial"] >= 0) & (rows["best_trial"] != rows["best_trial"].shift(fill_value=-1))
     names = ["time", "elapsed_seconds", "total_steps", "trial", "steps", "score", "rating", "best", "best_score", "best_trial"]
-    return own[[*names, "highest", "is_new_best"]]
+    return rows[[*names, "highest", "is_new_best"]]
 
 
 def references(results: Results, judgement: Results | None = None) -> pd.DataFrame:
@@ -97,11 +97,11 @@ def references(results: Results, judgement: Results | None = None) -> pd.DataFra
         first = trials[trials["trial"] == number]
         row = {"kind": DEFAULT, "name": f"default (trial {number})", "split": "validation", "runs": 1}
         rows.append({**row, "score": float(rated(first).iloc[0]), "steps": float(first["steps"].iloc[0])})
-    for own in confirmed(results).itertuples():
-        name = f"trial {own.confirms}" if own.role != DEFAULT else "default"
+    for fresh in confirmed(results).itertuples():
+        name = f"trial {fresh.confirms}" if fresh.role != DEFAULT else "default"
         rows.append(
-            {"kind": f"confirmed {own.role}", "name": f"{name}, fresh seeds", "split": "validation", "runs": own.runs}
-            | {"score": own.mean, "low": own.low, "high": own.high}
+            {"kind": f"confirmed {fresh.role}", "name": f"{name}, fresh seeds", "split": "validation", "runs": fresh.runs}
+            | {"score": fresh.mean, "low": fresh.low, "high": fresh.high}
         )
     if judgement is not None and by_score:
         runs = judged_runs(judgement)
@@ -170,15 +170,15 @@ def pareto_front(results: Results, objectives: Sequence[str] | Mapping[str, Bett
     wanted = _measures(objectives, results)
     last = results.rated_evaluations
     table = results.scored[["trial", "state", "score", "steps", "shortfall"]].astype({"state": "object"})
-    for name, own in wanted.items():
-        table[name] = table["trial"].map({trial: own.value(years) for trial, years in last.groupby("trial")}).astype(float)
-    signs = np.array([1.0 if own.better == "more" else -1.0 for own in wanted.values()])
+    for name, measure in wanted.items():
+        table[name] = table["trial"].map({trial: measure.value(years) for trial, years in last.groupby("trial")}).astype(float)
+    signs = np.array([1.0 if measure.better == "more" else -1.0 for measure in wanted.values()])
     goals = table[[*wanted]].to_numpy(float) * signs
     may = np.isfinite(goals).all(axis=1) & ~(table["shortfall"] > 0.0).to_numpy()
     table["on_front"] = False
     table.loc[may, "on_front"] = not_dominated(goals[may])
-    first, own = next(iter(wanted.items()))
-    return table.sort_values(first, ascending=own.better == "less", kind="stable", ignore_index=True)
+    first, measure = next(iter(wanted.items()))
+    return table.sort_values(first, ascending=measure.better == "less", kind="stable", ignore_index=True)
 
 
 def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results) -> dict[str, Measure]:
@@ -187,7 +187,7 @@ def _measures(objectives: Sequence[str] | Mapping[str, Better], results: Results
     measures: dict[str, Measure] = {}
     for name in objectives:
         if name not in results.evaluations:
-            known = ", ".join(own.name for own in results.measures.values() if own.better != "neither")
+            known = ", ".join(measure.name for measure in results.measures.values() if measure.better != "neither")
             raise ResultsError(f"evaluations has no column {printable(name)!r}: KPIs are {known}")
         measure = results.measures.get(name, Measure(name, better="neither"))
         better = objectives[name] if isinstance(objectives, Mapping) else measure.better
@@ -256,32 +256,32 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
         of_search = trials[trials["confirms"].isna()]
         counts = of_search["state"].value_counts()
         ran = stretches(results.reports)
-        own: dict[str, object] = {"experiment": label, "folder": results.place, "trials": len(of_search)}
-        own["aim"] = aim_of(results.facts.settings)
+        row: dict[str, object] = {"experiment": label, "folder": results.place, "trials": len(of_search)}
+        row["aim"] = aim_of(results.facts.settings)
         for name in ("algorithm", "scenario", "reward"):
-            own[name] = trials[name].iloc[0] if len(trials) else ""
-        own |= {state: int(counts.get(state, 0)) for state in STATES}
-        own |= {"total_steps": int(trials["steps"].fillna(0).sum()), "seconds": float(trials["seconds"].sum())}
-        own["elapsed_seconds"] = float(elapsed(ran, ran["end"]).max()) if len(ran) else 0.0
+            row[name] = trials[name].iloc[0] if len(trials) else ""
+        row |= {state: int(counts.get(state, 0)) for state in STATES}
+        row |= {"total_steps": int(trials["steps"].fillna(0).sum()), "seconds": float(trials["seconds"].sum())}
+        row["elapsed_seconds"] = float(elapsed(ran, ran["end"]).max()) if len(ran) else 0.0
         best, default = best_trial(results), default_trial(results)
         rating = rated(trials).set_axis(trials["trial"])
-        own |= {"best_trial": -1 if best is None else best, "default_rating": rating.get(default, math.nan)}
+        row |= {"best_trial": -1 if best is None else best, "default_rating": rating.get(default, math.nan)}
         if best is not None:
-            row = results.best
-            own |= {"best_score": row["score"], "best_rating": rating[best], "best_objective": row["objective"]}
-            own["gain"] = rating[best] - own["default_rating"]
+            trial = results.best
+            row |= {"best_score": trial["score"], "best_rating": rating[best], "best_objective": trial["objective"]}
+            row["gain"] = rating[best] - row["default_rating"]
             last = results.rated_evaluations
             last = last[last["trial"] == best]
             for measure in amounts.values():
                 before = measure.value(last, SITE)
-                own[f"{measure.name}_change"] = measure.value(last) / before - 1.0 if before > 0.0 else math.nan
+                row[f"{measure.name}_change"] = measure.value(last) / before - 1.0 if before > 0.0 else math.nan
         again = confirmed(results)
-        again = again[(again["role"] != DEFAULT) & np.isfinite(again["gain"]) & (again["confirms"] == own["best_trial"])]
+        again = again[(again["role"] != DEFAULT) & np.isfinite(again["gain"]) & (again["confirms"] == row["best_trial"])]
         if len(again):
             winner = again.iloc[0]
-            own |= {"confirmed_gain": winner["gain"], "confirmed_low": winner["gain_low"]}
-            own["confirmed_high"] = winner["gain_high"]
-        rows.append(own)
+            row |= {"confirmed_gain": winner["gain"], "confirmed_low": winner["gain_low"]}
+            row["confirmed_high"] = winner["gain_high"]
+        rows.append(row)
     changes = " ".join(f"{name}_change" for name in amounts)
     return frame(
         rows,

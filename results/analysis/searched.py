@@ -19,8 +19,8 @@ def searched(results: Results) -> pd.DataFrame:
         Rows of `trials` in any state that can be ranked. Its columns, and `rating` as `rated` has it.
     """
     trials = results.trials
-    own = trials["same_as"].isna() & trials["confirms"].isna() & np.isfinite(ratings(trials).astype(float))
-    return trials.assign(rating=rated(trials))[own].reset_index(drop=True)
+    evaluated = trials["same_as"].isna() & trials["confirms"].isna() & np.isfinite(ratings(trials).astype(float))
+    return trials.assign(rating=rated(trials))[evaluated].reset_index(drop=True)
 
 
 def rated(rows: pd.DataFrame) -> pd.Series:
@@ -78,7 +78,7 @@ def ranges_of(trials: pd.DataFrame, facts: Facts) -> dict[str, Range]:
     """
     columns = {str(name).removeprefix(GIVEN): trials[name] for name in trials.columns if str(name).startswith(GIVEN)}
     if facts.settings:
-        return {name: own for name, own in facts.ranges.items() if name in columns}
+        return {name: hyperparameter for name, hyperparameter in facts.ranges.items() if name in columns}
     ranges = {}
     for name, column in columns.items():
         if column.map(text_of).nunique() < 2:
@@ -93,11 +93,11 @@ def ranges_of(trials: pd.DataFrame, facts: Facts) -> dict[str, Range]:
     return ranges
 
 
-def acts(trials: pd.DataFrame, own: Range) -> np.ndarray:
+def acts(trials: pd.DataFrame, hyperparameter: Range) -> np.ndarray:
     """Whether a hyperparameter does something in each trial, shape (trials,)."""
-    if own.only_if is None or GIVEN + own.only_if[0] not in trials:
+    if hyperparameter.only_if is None or GIVEN + hyperparameter.only_if[0] not in trials:
         return np.ones(len(trials), bool)
-    name, values = own.only_if
+    name, values = hyperparameter.only_if
     return trials[GIVEN + name].map(text_of).isin(values).to_numpy(bool)
 
 
@@ -139,16 +139,16 @@ def effects(results: Results) -> pd.DataFrame:
     trials = searched(results)
     best = best_trial(results)
     parts = []
-    for name, own in ranges_of(trials, results.facts).items():
+    for name, hyperparameter in ranges_of(trials, results.facts).items():
         column = trials[GIVEN + name]
-        places = own.positions(column)
+        places = hyperparameter.positions(column)
         part = trials[["trial", "state", "score", "rating", "shortfall"]].assign(
-            hyperparameter=name, label=column.map(text_of), position=places, low=own.low, high=own.high, log=own.log,
-            from_one=own.from_one, choices=len(own.choices), acts=acts(trials, own),
-            is_best=trials["trial"] == best,
-            value=np.nan if own.choices else pd.to_numeric(column, errors="coerce").astype(float), at_edge="",
+            hyperparameter=name, label=column.map(text_of), position=places, is_best=trials["trial"] == best, at_edge="",
+            low=hyperparameter.low, high=hyperparameter.high, log=hyperparameter.log, from_one=hyperparameter.from_one,
+            choices=len(hyperparameter.choices), acts=acts(trials, hyperparameter),
+            value=np.nan if hyperparameter.choices else pd.to_numeric(column, errors="coerce").astype(float),
         )  # fmt: skip
-        if not own.choices:
+        if not hyperparameter.choices:
             # On a logarithmic scale 0 is no end that could be widened.
             ends = {"beyond the lower": -places > _ROUNDED, "beyond the upper": places > 1.0 + _ROUNDED,
                     "lower": places <= EDGE, "upper": places >= 1.0 - EDGE}  # fmt: skip

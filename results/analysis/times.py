@@ -16,26 +16,26 @@ def stretches(reports: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A row a stretch: `trial`, `stretch` (of the trial, from 1), `begin`, `end` (UTC) and `seconds` (s).
     """
-    own = reports[["trial", "steps", "time", "seconds"]].dropna()
-    trial = own["trial"]
-    ran = own["seconds"].where(trial != trial.shift(), own["seconds"].diff())
-    clock = own["time"].diff().dt.total_seconds().where(trial == trial.shift())
+    rows = reports[["trial", "steps", "time", "seconds"]].dropna()
+    trial = rows["trial"]
+    ran = rows["seconds"].where(trial != trial.shift(), rows["seconds"].diff())
+    clock = rows["time"].diff().dt.total_seconds().where(trial == trial.shift())
     begins = clock.isna() | (clock - ran > _PAUSE)
     stretch = begins.groupby(trial).cumsum().astype("int64")
-    own = own.assign(stretch=stretch, begin=own["time"] - pd.to_timedelta(ran, unit="s"), ran=ran)
-    stretches = own.groupby(["trial", "stretch"], as_index=False)
-    return stretches.agg(begin=("begin", "first"), end=("time", "last"), seconds=("ran", "sum"))
+    rows = rows.assign(stretch=stretch, begin=rows["time"] - pd.to_timedelta(ran, unit="s"), ran=ran)
+    groups = rows.groupby(["trial", "stretch"], as_index=False)
+    return groups.agg(begin=("begin", "first"), end=("time", "last"), seconds=("ran", "sum"))
 
 
-def elapsed(own: pd.DataFrame, at: pd.Series) -> np.ndarray:
-    """Seconds of the search by some times: those in which at least one trial ran.
+def elapsed(stretches: pd.DataFrame, at: pd.Series) -> np.ndarray:
+    """Seconds in which at least one trial ran, up to each of some times.
 
     Returns:
         Shape of `at`.
     """
-    if own.empty:
+    if stretches.empty:
         return np.zeros(len(at))
-    ordered = own.sort_values("begin")
+    ordered = stretches.sort_values("begin")
     begins, ends = _seconds(ordered["begin"]), np.maximum.accumulate(_seconds(ordered["end"]))
     # What was covered before; a stretch adds what lies behind the latest end so far.
     first = np.maximum(begins, np.concatenate([[-np.inf], ends[:-1]]))

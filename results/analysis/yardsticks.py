@@ -13,7 +13,7 @@ from results.loader import Results, ranked
 from results.schema import GIVEN
 
 TRIAL, PLAN = "trial", "plan"
-ADDS = 5e-5  # of the score; less is nothing in the four digits that are shown
+ADDS = 5e-5  # least gain of the score that shows in its four digits
 
 
 def has_plan(trial: pd.Series) -> bool:
@@ -45,12 +45,12 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     shown |= {objective.name: objective for objective in objectives}
     limit_name = bound_of(results.yardsticks["contender"])
     stated = [str(each) for each in results.facts.settings.get("require") or ()]
-    for contender, own in results.yardsticks.groupby("contender", sort=False):
+    for contender, years in results.yardsticks.groupby("contender", sort=False):
         kind = kind_of(str(contender), None)
-        short = kind in (RULE, MPC) and _misses(own, measures, stated)
+        short = kind in (RULE, MPC) and _misses(years, measures, stated)
         if (short and kind == RULE) or contender in NO_CONTROL[1:] or (kind == BOUND and contender != limit_name):
             continue
-        rows.append({"name": contender, "kind": kind, "score": SCORE.value(own), "misses": short, **_each(shown, own)})
+        rows.append({"name": contender, "kind": kind, "score": SCORE.value(years), "misses": short, **_each(shown, years)})
     columns = " ".join(["name kind score misses", *shown, "of_bound"])
     if not rows or results.scored.empty:
         return frame([], columns)
@@ -61,8 +61,8 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     for trial, words in ((best, ""), (alone, ", the best that acts alone")):
         if trial is None or (words and trial["trial"] == best["trial"]):
             continue
-        own, name = _on_same(results, trial["trial"]), f"trial {trial['trial']}{words}"
-        rows.append({"name": name, "kind": TRIAL, "score": SCORE.value(own), "misses": False, **_each(shown, own)})
+        years, name = _on_same(results, trial["trial"]), f"trial {trial['trial']}{words}"
+        rows.append({"name": name, "kind": TRIAL, "score": SCORE.value(years), "misses": False, **_each(shown, years)})
     if has_plan(best) and best["plan_score"] == best["plan_score"]:
         rows.append(
             {"name": f"plan of trial {best['trial']} alone", "kind": PLAN, "score": best["plan_score"], "misses": False}
@@ -71,7 +71,7 @@ def beside_yardsticks(results: Results, objectives: Sequence[Measure] = ()) -> p
     table = frame(rows, columns)
     table["of_bound"] = table["score"] / limit if limit > 0.0 else float("nan")  # type: ignore[operator]
     if limit_name == SERVED_BOUND:
-        # That of those who serve vehicles is no bound of others.
+        # This bound is that of controllers which serve vehicles so much; it does not hold for others.
         table.loc[table["served"] < LEAST_SERVED * without - UNNOTICED, "of_bound"] = float("nan")
     return table.sort_values("score", kind="stable", ignore_index=True)
 
@@ -102,11 +102,11 @@ def better_controller(results: Results) -> tuple[str, str] | None:
     known = {name: SCORE if name == SCORE.name else results.measures.get(name) for name in aims(results.facts)}
     measures = {name: measure for name, measure in known.items() if measure}
     table = beside_yardsticks(results, [measure for measure in measures.values() if measure != SCORE])
-    own = table[table["name"] == f"trial {results.best['trial']}"]
-    if len(measures) < len(known) or own.empty:
+    winner = table[table["name"] == f"trial {results.best['trial']}"]
+    if len(measures) < len(known) or winner.empty:
         return None
     signs = [-1.0 if measure.better == "less" else 1.0 for measure in measures.values()]
-    gains = (table[[*measures]].astype(float) - own[[*measures]].to_numpy(float)) * signs
+    gains = (table[[*measures]].astype(float) - winner[[*measures]].to_numpy(float)) * signs
     is_better = (gains > (ADDS if SCORE.name in measures else 0.0)).all(axis=1) | (results.best["shortfall"] > 0.0)
     may_win = table["kind"].isin((MPC, RULE)) & (table["name"] != EXACT_MPC) & ~table["misses"].astype(bool)
     if not (is_better & may_win).any():
@@ -116,8 +116,8 @@ def better_controller(results: Results) -> tuple[str, str] | None:
     return str(rival["name"]), reached
 
 
-def _each(of: Mapping[str, Measure], rows: pd.DataFrame) -> dict[str, float]:
-    return {column: measure.value(rows) for column, measure in of.items()}
+def _each(measures: Mapping[str, Measure], rows: pd.DataFrame) -> dict[str, float]:
+    return {column: measure.value(rows) for column, measure in measures.items()}
 
 
 def _without(table: pd.DataFrame) -> float:
