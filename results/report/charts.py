@@ -105,7 +105,7 @@ class Section:
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"  # a name, which no program looks up
 DIGITS = 5  # significant ones of what is drawn
-# Of changes and parts: nothing is 0, not +0 %.
+# An axis of changes or parts, on which zero is 0, not +0 %.
 CHANGE_AXIS: Mapping[str, Any] = {"format": "+.0%", "labelExpr": "datum.value === 0 ? '0' : datum.label", "tickCount": 6}
 CATEGORIES = ("c1", "c2", "c3", "c4", "c5", "c6")
 CONTROLLERS = {CONTENDER: "c1", DEFAULT: "c2", RULE: "c4", MPC: "c5", BOUND: "c3", UNCONTROLLED: "grey"}
@@ -116,7 +116,7 @@ BESIDE = 3  # so many charts of a figure stand beside each other
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', Arial, sans-serif"
 CONFIG: dict[str, Any] = {
     "background": None,
-    # At the right half of a label, which stands at its tick although that is the chart's end.
+    # At the right there is room for half of a label, as it is centred on its tick at the chart's end.
     "padding": {"left": 5, "top": 5, "right": 20, "bottom": 5},
     "font": FONT,
     # The page gives each chart its text alternative as a whole.
@@ -145,10 +145,10 @@ CONFIG: dict[str, Any] = {
 def chart(*layers: dict[str, Any], height: int = HEIGHT) -> dict[str, Any]:
     """A specification that is as wide as its place."""
     for axis in ("x", "y"):
-        own = [each["encoding"][axis] for each in layers if axis in each["encoding"]]
+        channels = [each["encoding"][axis] for each in layers if axis in each["encoding"]]
         # A layer without a title would take away that of the others.
-        title = next((one["title"] for one in own if one.get("title")), None)
-        for one in own:
+        title = next((one["title"] for one in channels if one.get("title")), None)
+        for one in channels:
             one["title"] = title
     return {
         "$schema": SCHEMA,
@@ -169,8 +169,8 @@ def layer(frame: pd.DataFrame, mark: Any, **encoding: Any) -> dict[str, Any]:
 def _fields(value: Any) -> list[str]:
     """Names of the columns that a channel reads, at any depth."""
     if isinstance(value, dict):
-        own = [value["field"]] if isinstance(value.get("field"), str) else []
-        return own + [name for key, inner in value.items() if key != "field" for name in _fields(inner)]
+        names = [value["field"]] if isinstance(value.get("field"), str) else []
+        return names + [name for key, inner in value.items() if key != "field" for name in _fields(inner)]
     return [name for inner in value for name in _fields(inner)] if isinstance(value, list | tuple) else []
 
 
@@ -196,8 +196,8 @@ def channel(field: str, kind: str = "quantitative", title: str | None = None, **
 
 def coloured(field: str, names: Sequence[str], colours: Sequence[str] = CATEGORIES, **more: Any) -> dict[str, Any]:
     """A colour for each name, in this order."""
-    domain, found = list(names), [colour(name) for name in colours[: len(names)]]
-    return channel(field, "nominal", scale={"domain": domain, "range": found}, **more)
+    scale = {"domain": list(names), "range": [colour(name) for name in colours[: len(names)]]}
+    return channel(field, "nominal", scale=scale, **more)
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,10 @@ def savings_of(amounts: Sequence[Mapping[str, Any]], policy: str) -> Savings:
     """
     rows, lower, higher = [], list[str](), list[str]()
     for amount in amounts:
-        name, own, before = amount["name"], amount["own"], amount["before"]
-        change, size = own / before - 1.0, abs(own - before)
-        unit = unit_for(amount["unit"], max(own, before))
-        row = {"": capital(name), policy: unit(own), "uncontrolled": unit(before), "change": percent(change, sign=True)}
+        name, now, before = amount["name"], amount["own"], amount["before"]
+        change, size = now / before - 1.0, abs(now - before)
+        unit = unit_for(amount["unit"], max(now, before))
+        row = {"": capital(name), policy: unit(now), "uncontrolled": unit(before), "change": percent(change, sign=True)}
         rows.append({**row, "name": name, "part": change + 1.0})
         of_year = " a year" if amount["is_yearly"] else ""
         told = f"{name} by {percent(abs(change))} ({unit_for(amount['unit'], size)(size)}{of_year})"

@@ -86,18 +86,17 @@ def _score(results: Results) -> str:
 
 def _required(search: Search) -> list[str]:
     """How many trials missed what a search requires; nothing where it requires nothing."""
-    results, own = search.results, search.table(searched)
-    if own["shortfall"].isna().all():
+    results, trials = search.results, search.table(searched)
+    if trials["shortfall"].isna().all():
         return []
     stated = [str(each) for each in results.facts.settings.get("require") or ()]
     bounds = ", ".join([*stated, *(kept.text for kept in services(results.evaluations, stated))])
     again = results.confirmations
-    told = [f"Of {counted(len(own), 'trial')} {int(misses(own).sum()) or 'none'} missed a requirement ({bounds})"]
+    told = [f"Of {counted(len(trials), 'trial')} {int(misses(trials).sum()) or 'none'} missed a requirement ({bounds})"]
     if len(again):
         told[0] += f", and of {counted(len(again), 'confirmation')} {int(misses(again).sum()) or 'none'}"
     told[0] += "; what misses one has no rating, and is not drawn."
-    best = results.scored
-    if len(best) and float(results.best["shortfall"]) > 0.0:
+    if len(results.scored) and float(results.best["shortfall"]) > 0.0:
         told.append(f"None that ended meets all, so trial {int(results.best['trial'])} counts as the best: it misses least.")
     return told
 
@@ -108,8 +107,8 @@ def _going_on(results: Results) -> list[str]:
     numbers = trials.loc[(trials["state"] == "running") & trials["score"].notna() & trials["confirms"].isna(), "trial"]
     if numbers.empty:
         return []
-    own = listed([str(number) for number in numbers])
-    return [f"The best is that of trials that have ended or are frozen; {own} had not when these results were written."]
+    running = listed([str(number) for number in numbers])
+    return [f"The best is that of trials that have ended or are frozen; {running} had not when these results were written."]
 
 
 def _facts(results: Results) -> dict[str, str]:

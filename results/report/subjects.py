@@ -93,7 +93,7 @@ class Judged:
 
     @property
     def confirmed(self) -> pd.DataFrame:
-        """Of a judgement no row: it trains nothing of a search again."""
+        """Without a row, as a judgement confirms no trial; see `results.analysis.confirmed`."""
         return analysis.confirmed(self.results)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from common.measure import A_YEAR, BASIS, SCORE, Measure, larger_units
 
-_AMOUNTS_FROM = 10.0  # no score is so far from 0
+_AMOUNTS_FROM = 10.0  # a rating so far from 0 is an amount, and no score
 DIGITS = 3  # significant ones, in sentences and tables
 RULES = "What simple rules save is measured by a judgement: python -m tuning.judge EXPERIMENT."
 _TIMES = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))

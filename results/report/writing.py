@@ -113,13 +113,12 @@ def whole(figure: Figure) -> dict[str, Any]:
     columns = BESIDE if len(figure.panels) >= BESIDE else 1
     charts = []
     for panel in figure.panels:
-        spec = dict(themed(panel.spec, LIGHT))
-        spec = {name: value for name, value in spec.items() if name not in ("$schema", "autosize", "config")}
+        spec = {name: part for name, part in themed(panel.spec, LIGHT).items() if name not in ("$schema", "autosize", "config")}
         spec["width"] = WIDTH // columns
         charts.append(
             spec | ({"title": {"text": panel.title, "anchor": "start", "fontWeight": "normal"}} if panel.title else {})
         )
-    config = dict(themed(figure.panels[0].spec["config"], LIGHT)) | {"background": LIGHT["paper"]}
+    config = themed(figure.panels[0].spec["config"], LIGHT) | {"background": LIGHT["paper"]}
     schema = figure.panels[0].spec["$schema"]
     # Charts of a figure share no colours: each has its own legend, as on the page.
     apart = {"resolve": {"scale": {"color": "independent", "x": "independent", "y": "independent"}}}

@@ -22,13 +22,13 @@ def amounts(table: pd.DataFrame) -> Figure | None:
     """None where nothing is compared with a site without control, as in an environment."""
     question = f"What does each controller save in {BASIS}?"
     measured = metrics_of(table)
-    changes = {name: own for name, own in measured.items() if own.over == CHANGE}
+    changes = {name: measure for name, measure in measured.items() if measure.over == CHANGE}
     known = table[table[[*changes]].notna().all(axis=1)]
     if not changes or known.empty:
         return None
     trained = known[known["algorithm"].astype(bool) & known["comparable"]]
     top = (trained if len(trained) else known).iloc[0]
-    amount_of = {own.label: own for own in measured.values() if own.over != CHANGE}
+    amount_of = {measure.label: measure for measure in measured.values() if measure.over != CHANGE}
     told, before, has_vehicles = [], "", top["served"] == top["served"]
     for name, change in changes.items():
         does = "lowers" if top[name] <= 0 else "raises"
@@ -62,7 +62,7 @@ def amounts(table: pd.DataFrame) -> Figure | None:
 
 
 def _absolute(row: Any, change: str, amount: Measure) -> str:
-    """A change as an amount a year: the table has what is left, and its part."""
+    """A change as an amount a year, from the amount that is left and the part by which it changed."""
     left, part = float(row[amount.name]), float(row[change])
     if not (left == left and part > -1.0):
         return ""

@@ -106,9 +106,9 @@ def worth(known: pd.DataFrame, references: pd.DataFrame) -> str:
     before = values[np.searchsorted(time, whole * 2.0 / 3.0, side="right") - 1] if time[0] <= whole * 2.0 / 3.0 else values[0]
     gain, late = values[-1] - values[0], values[-1] - before
     default = references[(references["kind"] == DEFAULT) & references["score"].notna()]
-    own = float(default["score"].iloc[0]) if len(default) else -np.inf
-    if values[-1] <= own:
-        return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(own)}."
+    default_rating = float(default["score"].iloc[0]) if len(default) else -np.inf
+    if values[-1] <= default_rating:
+        return f"Perhaps: after {duration(whole)} no trial is better than the default with {score(default_rating)}."
     if gain > 0.0 and late / gain >= WORTH:
         told = f"the last third of {duration(whole)} raised the best from {score(before)} to {score(values[-1])}"
         return (

@@ -34,22 +34,21 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
     )
     names = list(dict.fromkeys(lines["experiment"]))[: len(CATEGORIES)]
     drawn = lines[lines["experiment"].isin(names) & lines["best"].notna()]
-    thin = [sampled(own, _MOST_POINTS) for _, own in drawn.groupby("experiment", sort=False)]
-    joined = pd.concat(thin) if thin else drawn
-    joined = joined.assign(minutes=joined["elapsed_seconds"] / 60.0)
-    of = table.set_index("experiment")
+    thin = [sampled(rows, _MOST_POINTS) for _, rows in drawn.groupby("experiment", sort=False)]
+    joined = (pd.concat(thin) if thin else drawn).assign(minutes=lambda rows: rows["elapsed_seconds"] / 60.0)
+    experiments = table.set_index("experiment")
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in names:
-        groups.setdefault(tuple(str(of.at[name, column]) for column in _DIFFER), []).append(name)
+        groups.setdefault(tuple(str(experiments.at[name, column]) for column in _DIFFER), []).append(name)
     panels = []
     for (_, _, aim), group in groups.items():
-        own = joined[joined["experiment"].isin(group)]
-        if own.empty:
+        rows = joined[joined["experiment"].isin(group)]
+        if rows.empty:
             continue
         heading = f"{listed(group)}{f' ({aim})' if aim else ''}" if len(groups) > 1 else ""
         colours = [CATEGORIES[names.index(name)] for name in group]
         line = layer(
-            own, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
+            rows, {"type": "line", "interpolate": "step-after"}, x=channel("minutes", title="minutes in which a trial ran"),
             y=channel("best", title="best rating so far", scale={"zero": False}), color=coloured("experiment", group, colours),
             tooltip=hover(("experiment", "experiment"), ("best", "rating"), ("minutes", "minutes")),
         )  # fmt: skip
@@ -67,6 +66,6 @@ def comparison(table: pd.DataFrame, lines: pd.DataFrame) -> Figure | None:
             "default_rating": "default",
         }
     )
-    falls = next(filter(None, (fallen(own["best"]) for _, own in drawn.groupby("experiment"))), "")
+    falls = next(filter(None, (fallen(rows["best"]) for _, rows in drawn.groupby("experiment"))), "")
     note = " ".join(filter(None, (first_of(len(names), len(table), "experiments").strip(), falls)))
     return Figure("comparison", question, answer, tuple(panels), shown, note)

@@ -22,15 +22,15 @@ def figure(search: Search) -> Figure | None:
 
 def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure | None:
     question = "Are trials still rising when they end, and were the right ones stopped?"
-    own = learning[learning["role"] == "search"]
-    answer = f"{_rising(own, best)} {_stopped(own, best)}".strip()
+    rows = learning[learning["role"] == "search"]
+    answer = f"{_rising(rows, best)} {_stopped(rows, best)}".strip()
     if not answer:
         return None
-    count = own["trial"].nunique()
-    last = own[own["is_last"]].sort_values("rating", ascending=False)
+    count = rows["trial"].nunique()
+    last = rows[rows["is_last"]].sort_values("rating", ascending=False)
     # The best, and others evenly spread over the ranks.
     shown = {*last["trial"].head(MOST_CURVES // 2), *sampled(last, MOST_CURVES // 2)["trial"], best}
-    drawn = own[own["trial"].isin(shown) & own["rating"].notna()].assign(thousands=lambda frame: frame["steps"] / 1e3)
+    drawn = rows[rows["trial"].isin(shown) & rows["rating"].notna()].assign(thousands=lambda frame: frame["steps"] / 1e3)
     colours = by_kind(drawn, "state", STATES)
     x, y = channel("thousands", title="thousand steps of the trial"), channel("rating", title="rating")
     tip = hover(("trial", "trial"), ("thousands", "thousand steps"), ("rating", "rating"), ("state", "state"))
@@ -46,7 +46,7 @@ def curves(learning: pd.DataFrame, means: pd.DataFrame, best: int) -> Figure | N
     panels = [Panel(chart(*layers), f"All trials; trial {best}, the best, is thick" if len(winner) else "All trials")]
     if len(means):
         panels.append(Panel(_means(means), "Trained again with fresh seeds: mean and 95 % interval"))
-    shares = {trial: _late_share(each) for trial, each in own.groupby("trial")}
+    shares = {trial: _late_share(each) for trial, each in rows.groupby("trial")}
     table = last.assign(share=last["trial"].map(shares))
     table = table[["trial", "state", "steps", "rating", "share"]].rename(
         columns={"rating": "last rating", "share": "part of its gain in its last quarter"}
@@ -78,18 +78,18 @@ def _means(means: pd.DataFrame) -> dict[str, object]:
     return chart(band, lines, height=220)
 
 
-def _late_share(own: pd.DataFrame) -> float:
+def _late_share(curve: pd.DataFrame) -> float:
     """Part of a trial's gain that its last quarter brought; NaN without a gain or with fewer than four evaluations."""
-    if len(own) < 4:
+    if len(curve) < 4:
         return float("nan")
-    values, steps = own["rating"].to_numpy(), own["steps"].to_numpy()
+    values, steps = curve["rating"].to_numpy(), curve["steps"].to_numpy()
     before = values[steps <= steps[-1] * 0.75]
     gain = values[-1] - values[0]
     return float((values[-1] - before[-1]) / gain) if len(before) and gain > 0.0 else float("nan")
 
 
-def _rising(own: pd.DataFrame, best: int) -> str:
-    winner = own[own["trial"] == best]
+def _rising(rows: pd.DataFrame, best: int) -> str:
+    winner = rows[rows["trial"] == best]
     share = _late_share(winner)
     if share != share:
         return ""
@@ -101,17 +101,17 @@ def _rising(own: pd.DataFrame, best: int) -> str:
     return f"The best, trial {best}, no longer rose in its last quarter."
 
 
-def _stopped(own: pd.DataFrame, best: int) -> str:
+def _stopped(rows: pd.DataFrame, best: int) -> str:
     """Whether trials that were stopped were behind the later winner at the same evaluation."""
-    ended = own[own["is_last"] & own["state"].isin(["pruned", "frozen"]) & (own["trial"] != best)]
+    ended = rows[rows["is_last"] & rows["state"].isin(["pruned", "frozen"]) & (rows["trial"] != best)]
     if ended.empty:
         return ""
-    winner = own[own["trial"] == best].set_index("rung")["rating"]
+    winner = rows[rows["trial"] == best].set_index("rung")["rating"]
     at = ended["rung"].map(winner)
     compared = at.notna()
     if not compared.any():
         return ""
-    # What misses a requirement has no rating, and lies behind.
+    # A trial that misses a requirement has no rating, and counts as behind.
     behind = int((ended["rating"].isna() | (ended["rating"] < at))[compared].sum())
     total = int(compared.sum())
     return (

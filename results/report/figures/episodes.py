@@ -17,17 +17,17 @@ def figure(search: Search) -> Figure | None:
     if not results.of_environment or search.best is None:
         return None
     rated = results.rated_evaluations
-    own = rated[rated["trial"] == search.best].assign(name=f"trial {search.best}")
-    if len(own) < 2:
+    episodes = rated[rated["trial"] == search.best].assign(name=f"trial {search.best}")
+    if len(episodes) < 2:
         return None  # its evaluations cannot be read
     others = results.yardsticks.assign(name=results.yardsticks["contender"])
     (aim,) = search.aims
     what, shown = ("return", score) if aim == SCORE.name else (results.measures[aim].label, number)
     # A name that a user gave would be a path within a row to Vega, where it has a dot.
-    drawn = pd.concat([own, others])[["name", "year", aim, "length"]].rename(columns={aim: "value"})
-    whole = mean(own[aim].to_numpy(float))
+    drawn = pd.concat([episodes, others])[["name", "year", aim, "length"]].rename(columns={aim: "value"})
+    whole = mean(episodes[aim].to_numpy(float))
     answer = (
-        f"Trial {search.best} has a mean {what} of {shown(whole.value)} in {counted(len(own), 'episode')}; its "
+        f"Trial {search.best} has a mean {what} of {shown(whole.value)} in {counted(len(episodes), 'episode')}; its "
         f"{CONFIDENCE:.0%} interval is {shown(whole.low)} to {shown(whole.high)}."
     )
     ticks = layer(

@@ -24,25 +24,25 @@ def figure(search: Search) -> Figure | None:
     return front(gains(search.results), headings, search.best)
 
 
-def front(found: pd.DataFrame, headings: Mapping[str, str], best: int | None) -> Figure | None:
+def front(trials: pd.DataFrame, headings: Mapping[str, str], best: int | None) -> Figure | None:
     question = "Which trials are best in one aim without losing in the other?"
-    own = found[found["on_front"]]
-    if own.empty:
+    members = trials[trials["on_front"]]
+    if members.empty:
         return None
     first, second = headings
-    at_first, at_second = own.iloc[0], own.sort_values(["gain_2", "trial"], ascending=[False, True]).iloc[0]
-    if len(own) == 1:
+    at_first, at_second = members.iloc[0], members.sort_values(["gain_2", "trial"], ascending=[False, True]).iloc[0]
+    if len(members) == 1:
         answer = f"Trial {at_first.trial} alone, {_both(at_first, first, second)}: no other that may win is better in either."
     else:
         answer = (
-            f"{counted(len(own), 'trial')} of {len(found):,}, from trial {at_first.trial} ({_both(at_first, first, second)}) "
-            f"to trial {at_second.trial} ({_both(at_second, first, second)})."
+            f"{counted(len(members), 'trial')} of {len(trials):,}, from trial {at_first.trial} "
+            f"({_both(at_first, first, second)}) to trial {at_second.trial} ({_both(at_second, first, second)})."
         )
-    others = sampled(found[~found["on_front"]], _MOST_POINTS)
-    drawn = pd.concat([others, own]).assign(kind=lambda rows: [_ON if on else _OFF for on in rows["on_front"]])
+    others = sampled(trials[~trials["on_front"]], _MOST_POINTS)
+    drawn = pd.concat([others, members]).assign(kind=lambda rows: [_ON if on else _OFF for on in rows["on_front"]])
     x = channel("gain", title=f"gain in {first}", axis={"format": "+.1%"}, scale={"zero": False})
     y = channel("gain_2", title=f"gain in {second}", axis={"format": "+.1%"}, scale={"zero": False})
-    edge = layer(own, {"type": "line", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": colour("grey")}, x=x, y=y)
+    edge = layer(members, {"type": "line", "strokeDash": [4, 3], "strokeWidth": 1.5, "color": colour("grey")}, x=x, y=y)
     points = layer(
         drawn, {"type": "point", "filled": True, "size": 45, "opacity": 0.85}, x=x, y=y,
         color=coloured("kind", [_ON, _OFF], ("c1", "grey")),
@@ -51,17 +51,17 @@ def front(found: pd.DataFrame, headings: Mapping[str, str], best: int | None) ->
             ("gain", f"gain in {first}", "+.1%"), ("gain_2", f"gain in {second}", "+.1%"),
         ),
     )  # fmt: skip
-    winner = own[own["trial"] == best]
+    winner = members[members["trial"] == best]
     ring = layer(winner, {"type": "point", "size": 170, "color": colour("ink"), "strokeWidth": 2}, x=x, y=y)
-    table = own[["trial", "state", "steps", "objective", "objective_2", *GAINS]]
+    table = members[["trial", "state", "steps", "objective", "objective_2", *GAINS]]
     table = table.assign(**{name: [percent(value, sign=True) for value in table[name]] for name in GAINS})
     gained = {"gain": f"gain in {first}", "gain_2": f"gain in {second}"}
     table = table.rename(columns={"objective": headings[first], "objective_2": headings[second], **gained})
     notes = ["A gain is the part by which a trial is better than the uncontrolled site; more is better."]
     if len(winner):
         notes.append(f"The ring is trial {best}, with the greatest mean of both gains.")
-    if len(drawn) < len(found):
-        notes.append(f"Shown are {len(drawn):,} of {len(found):,} trials, among them all of the front.")
+    if len(drawn) < len(trials):
+        notes.append(f"Shown are {len(drawn):,} of {len(trials):,} trials, among them all of the front.")
     return Figure("front", question, answer, (Panel(chart(edge, points, ring)),), table, " ".join(notes))
 
 

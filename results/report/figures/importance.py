@@ -19,14 +19,14 @@ _MOST_SETTLED = 5  # hyperparameters that a note names
 
 def figure(search: Search) -> Figure | None:
     with warnings.catch_warnings(action="ignore"):
-        found = search.table(analysis.importance)
-    return None if found.empty else importance(found, settled(search.results))
+        importances = search.table(analysis.importance)
+    return None if importances.empty else importance(importances, settled(search.results))
 
 
-def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure:
+def importance(importances: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure:
     question = "Which hyperparameters matter?"
-    top = found.iloc[0]
-    some = found[found["beyond_chance"]]
+    top = importances.iloc[0]
+    some = importances[importances["beyond_chance"]]
     sure = some[some["low"] > 0.0]
     count = int(top["trials"])
     others = list(sure["hyperparameter"][sure["hyperparameter"] != top.hyperparameter].head(3))
@@ -57,7 +57,7 @@ def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure
             answer += f" The longer bar of {top.hyperparameter} is no more than chance gives."
     else:
         answer = f"None surely: with {counted(count, 'trial')} no importance exceeds what chance alone gives."
-    drawn = found.head(20)
+    drawn = importances.head(20)
     y = channel("hyperparameter", "nominal", sort=None, axis={"labelLimit": 170})
     beyond = drawn["beyond_chance"]
     drawn = drawn.assign(kind=np.select([beyond & (drawn["low"] > 0.0), beyond], ["surely", "perhaps"], "as by chance"))
@@ -69,13 +69,13 @@ def importance(found: pd.DataFrame, fixed: pd.DataFrame | None = None) -> Figure
             ("high", "high", ".1%"),
         ),
     )  # fmt: skip
-    table = found[["hyperparameter", "importance", "low", "high", "divergence", "chance", "beyond_chance"]]
+    table = importances[["hyperparameter", "importance", "low", "high", "divergence", "chance", "beyond_chance"]]
     table = table.assign(**{name: [percent(value) for value in table[name]] for name in ("importance", "low", "high")})
     table = table.rename(columns={"chance": "divergence by chance", "beyond_chance": "beyond chance"})
     note = (
         "Importance is how much the values of the best trials differ from those of all trials, less what chance gives "
         "(PED-ANOVA). Lines are 95 % intervals. One that starts at 0 leaves open whether the hyperparameter matters."
-        + first_of(len(drawn), len(found), "hyperparameters")
+        + first_of(len(drawn), len(importances), "hyperparameters")
         + _settled(fixed)
     )
     drawing = chart(bars, ends(drawn, y, width=1.5), height=22 * len(drawn))
@@ -87,6 +87,6 @@ def _settled(fixed: pd.DataFrame | None) -> str:
     if fixed is None or fixed.empty:
         return ""
     rows = fixed[["hyperparameter", "value", "trials", "of"]].itertuples(index=False)
-    told = [f"{name} ({trials:,} of {counted(of, 'trial')} {value})" for name, value, trials, of in rows]
+    told = [f"{name} ({trials:,} of {counted(acting, 'trial')} {value})" for name, value, trials, acting in rows]
     more = f" and {len(told) - _MOST_SETTLED} more" if len(told) > _MOST_SETTLED else ""
     return f" Hardly varied: {listed(told[:_MOST_SETTLED])}{more}; what a search settles early looks unimportant here."

@@ -48,7 +48,7 @@ def leaders(board: pd.DataFrame) -> Figure:
         )
     drawn = rated[(rated["rank"] <= _MOST_LEADERS) | rated["is_default"]]
     kinds = np.select([drawn["is_best"], drawn["is_default"]], ["best", "default"], "other")
-    # What is shown as nothing has no bar.
+    # A rating that is shown as 0 has no bar.
     drawn = drawn.assign(name=drawn["trial"].astype(str), kind=kinds, rating=drawn["rating"].round(6))
     bars = layer(
         drawn, {"type": "bar", "height": 14}, y=channel("name", "nominal", "trial", sort=None),
@@ -66,5 +66,4 @@ def leaders(board: pd.DataFrame) -> Figure:
         notes.append(
             f"{capital(counted(missed, 'trial'))} missed a requirement, and {'has' if missed == 1 else 'have'} no rating."
         )
-    omitted = " ".join(notes)
-    return Figure("leaders", question, answer, (Panel(chart(bars, height=20 * len(drawn))),), table, omitted)
+    return Figure("leaders", question, answer, (Panel(chart(bars, height=20 * len(drawn))),), table, " ".join(notes))

@@ -13,9 +13,9 @@ def figure(subject: Search | Judged) -> Figure | None:
     return None if subject.lucky is None else luck(subject.lucky, subject.confirmed)
 
 
-def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
+def luck(rows: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
     question = "Is the winner good, or was it lucky?"
-    own = found[~found["is_default"] & found["change"].notna()]
+    others = rows[~rows["is_default"] & rows["change"].notna()]
     gains = confirmed[confirmed["gain"].notna()]
     told = []
     if len(gains):
@@ -25,8 +25,8 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
             f"with fresh seeds trial {int(top.confirms)} is {verdict} the default: "
             f"{score(top.gain)} ({score(top.gain_low)} to {score(top.gain_high)})"
         )
-    if len(own):
-        same = own.sort_values("fresh", ascending=False).iloc[0]
+    if len(others):
+        same = others.sort_values("fresh", ascending=False).iloc[0]
         fell = "fell" if same.change < 0 else "rose"
         told.append(
             f"the {same.measure} of {same['name']} {fell} from {score(same.search)} in the search "
@@ -35,13 +35,13 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
     if not told:
         return None
     answer = f"{capital('; '.join(told))}."
-    drawn = found.assign(label=found["name"] + " (" + found["split"] + ")")
+    drawn = rows.assign(label=rows["name"] + " (" + rows["split"] + ")")
     long = pd.concat(
         [drawn.assign(value=drawn["search"], what="in the search"), drawn.assign(value=drawn["fresh"], what="fresh seeds")]
     )
     long = long[long["value"].notna()]
     y = channel("label", "nominal", sort=None, axis={"labelLimit": 230})
-    panels = []
+    panels, several = [], rows["measure"].nunique() > 1
     # Scores and ratings of another objective have different units.
     for measure in dict.fromkeys(long["measure"]):
         points_of = long[long["measure"] == measure]
@@ -53,10 +53,8 @@ def luck(found: pd.DataFrame, confirmed: pd.DataFrame) -> Figure | None:
             tooltip=hover(("label", "what"), ("value", measure), ("what", "from"), ("runs", "runs")),
         )  # fmt: skip
         height = 34 * points_of["label"].nunique()
-        panels.append(Panel(chart(lines, points, height=height), capital(measure) if found["measure"].nunique() > 1 else ""))
-    of = ["measure"] if found["measure"].nunique() > 1 else []
-    table = found[["name", "split", *of, "runs", "search", "fresh", "low", "high", "change"]].rename(
-        columns={"search": "in the search", "fresh": "fresh seeds", "low": "from", "high": "to"}
-    )
+        panels.append(Panel(chart(lines, points, height=height), capital(measure) if several else ""))
+    shown = ["name", "split", *(["measure"] if several else []), "runs", "search", "fresh", "low", "high", "change"]
+    table = rows[shown].rename(columns={"search": "in the search", "fresh": "fresh seeds", "low": "from", "high": "to"})
     note = "Lines are Student's 95 % intervals over seeds. The best of many is chosen for its score, so it is lucky in part."
     return Figure("luck", question, answer, tuple(panels), table, note)

@@ -53,11 +53,11 @@ def figure(search: Search) -> Figure | None:
 def _saves(search: Search, controller: str) -> str:
     """How much less CO2 and money a controller without training takes than the uncontrolled site, in brackets."""
     rows, measures = search.results.yardsticks, search.results.measures
-    own, said = rows[rows["contender"] == controller], list[str]()
+    years, said = rows[rows["contender"] == controller], list[str]()
     for name in ("co2_kg", "bill"):
         measure = measures.get(name)
-        if measure and SITE + name in own and (before := measure.value(own, SITE)) > 0.0:
-            said.append(f"{measure.label} {percent(measure.value(own) / before - 1.0, sign=True)}")
+        if measure and SITE + name in years and (before := measure.value(years, SITE)) > 0.0:
+            said.append(f"{measure.label} {percent(measure.value(years) / before - 1.0, sign=True)}")
     return f" ({', '.join(said)})" if said else ""
 
 
@@ -69,6 +69,6 @@ def _shown(place: str) -> str:
 
 def _more(search: Search) -> tuple[str, str]:
     settings = search.results.facts.settings
-    if found := _BUDGET.fullmatch(str(settings.get("budget") or "")):
-        return "--budget", f"{2.0 * float(found[1]):g}{found[2]}"
+    if budget := _BUDGET.fullmatch(str(settings.get("budget") or "")):
+        return "--budget", f"{2.0 * float(budget[1]):g}{budget[2]}"
     return "--trials", str(2 * len(search.table(searched)))

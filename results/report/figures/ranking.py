@@ -28,7 +28,7 @@ def ranking(runs: pd.DataFrame, verdict: Verdict, of_environment: bool = False) 
     by_score = measure == "score"
     table = _ranked(runs, verdict)
     trained = table[table["kind"] == CONTENDER]
-    # What knows the future is no rival.
+    # Model predictive control with the exact future is no rival: no controller knows it.
     rivals = table[
         (table["kind"].isin([RULE, MPC]) | table["contender"].isin(NOT_LEARNED))
         & table["comparable"]
@@ -46,7 +46,7 @@ def ranking(runs: pd.DataFrame, verdict: Verdict, of_environment: bool = False) 
             rival = rivals.iloc[0]
             low, high = _together(runs, trained, top, by_score)
             is_sure = low > rival.value or high < rival.value
-            # Of a bill, what is surely below is good: the word has to say so.
+            # Where less is better, as of a bill, being below is good: the word has to say so.
             is_better = (top.value < rival.value) == ("less is better" in measure)
             side = ("above" if is_better else "below") if by_score else "better than" if is_better else "worse than"
             answer += f", {'surely ' if is_sure else ''}{side} the best without training, {rival.contender}, with "
@@ -110,8 +110,8 @@ def _together(runs: pd.DataFrame, trained: pd.DataFrame, top: Any, by_score: boo
         return math.nan, math.nan
     if by_score:
         scores = {name: runs.loc[runs["contender"] == name].sort_values("seed")["score"].to_numpy(float) for name in leading}
-        own = compared_with_value(scores, 0.0)[top.contender]
-        return own.low, own.high
+        interval = compared_with_value(scores, 0.0)[top.contender]
+        return interval.low, interval.high
     from scipy.stats import t
 
     error = (1.0 - CONFIDENCE) / 2.0
@@ -125,12 +125,12 @@ def _ranked(runs: pd.DataFrame, verdict: Verdict) -> pd.DataFrame:
     table = grouped.agg(
         kind=("kind", "first"), runs=("score", "size"), value=("score", "mean"), low=("low", "first"), high=("high", "first")
     )
-    of = verdict.table.set_index("contender")
+    contenders = verdict.table.set_index("contender")
     # What is not in the table was judged after it, and is not known to miss anything.
-    known = of["comparable"].astype(bool).reindex(table.index, fill_value=True)
+    known = contenders["comparable"].astype(bool).reindex(table.index, fill_value=True)
     table = table.assign(comparable=known, goal=table["value"])
-    if OBJECTIVE in of and GOAL in of:
+    if OBJECTIVE in contenders and GOAL in contenders:
         columns = {"value": OBJECTIVE, "low": f"{OBJECTIVE}_low", "high": f"{OBJECTIVE}_high", "goal": GOAL}
-        table = table.assign(**{name: of[column].reindex(table.index) for name, column in columns.items()})
+        table = table.assign(**{name: contenders[column].reindex(table.index) for name, column in columns.items()})
     table = table[table["value"].notna()].reset_index()
     return table.sort_values(["comparable", "goal"], ascending=False, kind="stable", ignore_index=True, na_position="last")

@@ -24,7 +24,7 @@ def figure(search: Search) -> Figure | None:
     last, trials = last[last["trial"] == best], search.results.trials
     if best is None or last.empty or search.results.of_environment:
         return None
-    # By its training again, or by its judgement.
+    # By trainings with fresh seeds, or by a judgement.
     others = ~search.lucky["is_default"].astype(bool) & search.lucky["change"].notna()
     checked = bool(others.any() or search.confirmed["gain"].notna().any())
     reward = trials.loc[trials["trial"] == best, "reward"].item()
@@ -43,20 +43,20 @@ def saved(
     question = f"What does the best policy save in {BASIS}?"
     amounts = []
     for measure in measures.values():
-        own, before = measure.value(last), measure.value(last, SITE)
-        if measure.label and not measure.is_share and own == own and before > 0.0:
-            amounts.append({"name": measure.label, "unit": measure.shown_unit, "own": own, "before": before})
+        now, before = measure.value(last), measure.value(last, SITE)
+        if measure.label and not measure.is_share and now == now and before > 0.0:
+            amounts.append({"name": measure.label, "unit": measure.shown_unit, "own": now, "before": before})
             amounts[-1]["is_yearly"] = measure.over == A_YEAR
     if not amounts:
         return None
-    found = savings_of(amounts, "best policy")
+    changes = savings_of(amounts, "best policy")
     site = uncontrolled("ev_served" in last and bool(last["ev_served"].notna().any()))
-    raised = f" and raises {listed(found.higher)}" if found.higher else ""
-    if found.lower:
-        answer = f"Against {site}, trial {best} lowers {listed(found.lower)}{raised} on the validation hours."
+    raised = f" and raises {listed(changes.higher)}" if changes.higher else ""
+    if changes.lower:
+        answer = f"Against {site}, trial {best} lowers {listed(changes.lower)}{raised} on the validation hours."
         answer += f" {_CHOSEN} {_CHECKED if checked else _UNCHECKED}"
-    elif found.higher:
-        answer = f"Nothing: against {site}, trial {best} raises {listed(found.higher)} on the validation hours."
+    elif changes.higher:
+        answer = f"Nothing: against {site}, trial {best} raises {listed(changes.higher)} on the validation hours."
     else:
         answer = f"Nothing: trial {best} is like {site} on the validation hours."
     answer = " ".join([answer, *_comfort(last, measures), *caveats(last, measures, reward)])
@@ -64,7 +64,7 @@ def saved(
         f"Scaled from {last['hours'].sum():,.0f} validation hours; the peak is the highest of all. "
         f"The dashed line is the uncontrolled site.{'' if beside else f' {RULES}'}"
     )
-    return Figure("saved", question, answer, (found.panel,), found.table, note)
+    return Figure("saved", question, answer, (changes.panel,), changes.table, note)
 
 
 def _comfort(rows: pd.DataFrame, measures: Mapping[str, Measure]) -> list[str]:

@@ -22,24 +22,24 @@ def savings(hours: pd.DataFrame, currency: str = "") -> Figure:
     total = sums(hours)
     amounts = []
     for column, (name, unit) in _AMOUNTS.items():
-        own, before = total[column]
+        now, before = total[column]
         if before > 0.0:
             unit = currency if column == "cost" else unit
-            amounts.append({"name": name, "unit": unit, "own": own, "before": before, "is_yearly": column != "peak_kw"})
+            amounts.append({"name": name, "unit": unit, "own": now, "before": before, "is_yearly": column != "peak_kw"})
     question = f"What does the policy save in {BASIS}?"
     if not amounts:
         return Figure("savings", question, f"Nothing: over {_time(hours)} the site without control takes nothing.")
-    found = savings_of(amounts, "policy")
+    changes = savings_of(amounts, "policy")
     site = uncontrolled(bool((hours["charging_kwh"] != 0.0).any()))
-    raised = f" and raises {listed(found.higher)}" if found.higher else ""
-    if found.lower:
-        answer = f"Over {_time(hours)} the policy lowers {listed(found.lower)}{raised}, against {site}."
-    elif found.higher:
-        answer = f"Nothing: over {_time(hours)} the policy raises {listed(found.higher)} against {site}."
+    raised = f" and raises {listed(changes.higher)}" if changes.higher else ""
+    if changes.lower:
+        answer = f"Over {_time(hours)} the policy lowers {listed(changes.lower)}{raised}, against {site}."
+    elif changes.higher:
+        answer = f"Nothing: over {_time(hours)} the policy raises {listed(changes.higher)} against {site}."
     else:
         answer = f"Nothing: over {_time(hours)} it is as without control."
     note = f"The dashed line is the uncontrolled site. {ONE_METER} Costs are of energy, without a demand charge."
-    return Figure("savings", question, answer, (found.panel,), found.table, note)
+    return Figure("savings", question, answer, (changes.panel,), changes.table, note)
 
 
 def _time(hours: pd.DataFrame) -> str:

@@ -57,10 +57,10 @@ def slices(effects: pd.DataFrame, order: list[str]) -> Figure:
     return Figure("slices", question, answer, panels, table, note)
 
 
-def _slice(own: pd.DataFrame) -> dict[str, Any]:
-    first = own.iloc[0]
-    is_number = first["choices"] == 0 and own["value"].notna().any()
-    drawn = own[own["value"].notna()] if is_number else own
+def _slice(rows: pd.DataFrame) -> dict[str, Any]:
+    first = rows.iloc[0]
+    is_number = first["choices"] == 0 and rows["value"].notna().any()
+    drawn = rows[rows["value"].notna()] if is_number else rows
     best = drawn[drawn["is_best"]]
     # The best and the worst stay; between them some of each rank.
     points = sampled(drawn.sort_values("rating"), MOST_POINTS)
@@ -72,7 +72,7 @@ def _slice(own: pd.DataFrame) -> dict[str, Any]:
         ends = [min(0.0, float(drawn["position"].min())), max(1.0, float(drawn["position"].max()))]
         x = channel("position", scale={"domain": ends, "nice": False, "padding": 6}, axis=_ticks(first, drawn["value"]))
     else:
-        labels = sorted(own["label"].unique(), key=_in_order)
+        labels = sorted(rows["label"].unique(), key=_in_order)
         x = channel("label", "nominal", sort=labels, axis={"labelAngle": 0, "labelLimit": 70})
     tip = hover(("trial", "trial"), ("label", "value"), ("rating", "rating"), ("state", "state"))
     layers = [
@@ -89,9 +89,9 @@ def _in_order(label: str) -> tuple[list[float], str]:
     return [float(part) for part in label.split(",") if part.replace(".", "", 1).isdigit()], label
 
 
-def _ticks(own: pd.Series, values: pd.Series) -> dict[str, Any]:
+def _ticks(row: pd.Series, values: pd.Series) -> dict[str, Any]:
     """Axis of a range on its own scale: both ends, and round values between that are far enough apart for their texts."""
-    scale = Range("", float(own["low"]), float(own["high"]), bool(own["log"]), bool(own.get("from_one", False)))
+    scale = Range("", float(row["low"]), float(row["high"]), bool(row["log"]), bool(row.get("from_one", False)))
     # The fraction of a power of two is a half.
     doubled = all(value >= 1.0 and math.frexp(value)[0] == 0.5 for value in [scale.low, scale.high, *values.dropna()])
     powers = [2**power for power in range(64) if scale.low < 2**power < scale.high]
@@ -111,12 +111,12 @@ def _round_values(scale: Range) -> list[float]:
     least, most = (1.0 - scale.high, 1.0 - scale.low) if scale.from_one and scale.log else (scale.low, scale.high)
     if scale.log and least > 0.0:
         powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
-        found = [digit * 10.0**power for digit in (1, 2, 5) for power in powers]
+        values = [digit * 10.0**power for digit in (1, 2, 5) for power in powers]
     else:
         step = 10.0 ** math.floor(math.log10(max(most - least, 1e-300)) - 0.3)
-        found = [step * count for count in range(math.ceil(least / step), math.floor(most / step) + 1)]
-    found = [value for value in found if least < value < most]
-    return [1.0 - value for value in found] if scale.from_one and scale.log else found
+        values = [step * count for count in range(math.ceil(least / step), math.floor(most / step) + 1)]
+    values = [value for value in values if least < value < most]
+    return [1.0 - value for value in values] if scale.from_one and scale.log else values
 
 
 def _tick(value: float) -> str:

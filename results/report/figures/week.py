@@ -11,7 +11,7 @@ from results.report.words import Unit, capital, listed, percent, unit_for
 from results.rollout import BESIDE
 
 PLACES = {"policy": 2, "experiment": 6}  # in the sections of these kinds
-_ROUNDING = 1e-3  # part of the load; what moves less does not move
+_ROUNDING = 1e-3  # part of the load; a device that takes less counts as idle
 
 
 # Columns of net import, with their names and what they look like.
@@ -30,14 +30,14 @@ def figure(subject: Hours | Search) -> Figure | None:
 
 def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     part = hardest_week(hours)
-    own, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
+    imported, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
     shown = {column: look for column, look in _LINES.items() if column in part}
     units = _unit(part[[*shown]])
-    energy = unit_for("kWh", max(own.sum(), without.sum()))
+    energy = unit_for("kWh", max(imported.sum(), without.sum()))
     first = int(part["step"].iloc[0]) // 24 + 1
-    highest, before = units(own.max()), units(without.max())
+    highest, before = units(imported.max()), units(without.max())
     answer = (
-        f"{capital(who)} imports {energy(own.sum())}, {_beside(own.sum(), without.sum())} without control; "
+        f"{capital(who)} imports {energy(imported.sum())}, {_beside(imported.sum(), without.sum())} without control; "
         f"its highest hour is {highest}{', as without' if highest == before else f' instead of {before}'}."
     )
     others = {_LINES[column][0]: part[column].clip(lower=0.0) for column in BESIDE if column in part}
@@ -74,7 +74,7 @@ def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
             tooltip=hover(("name", "what"), ("day", "day"), ("kw", small.unit)),
         )  # fmt: skip
         panels.append(Panel(chart(steps, height=150), "What batteries and vehicles take"))
-    daily = pd.DataFrame({f"import by {who}, kWh": own, "uncontrolled, kWh": without})
+    daily = pd.DataFrame({f"import by {who}, kWh": imported, "uncontrolled, kWh": without})
     daily = daily.assign(**{f"{name}, kWh": net for name, net in others.items()})
     table = daily.groupby((part["step"] // DAY + 1).rename("day")).sum().reset_index()
     note = f"The week in which the uncontrolled site has its highest import. {ONE_METER}"
@@ -85,10 +85,10 @@ def _unit(power: pd.DataFrame) -> Unit:
     return unit_for("kW", float(power.abs().max().max()))
 
 
-def _beside(own: float, without: float) -> str:
+def _beside(imported: float, without: float) -> str:
     if not without:
         return "where there was none"
-    change = own / without - 1.0
+    change = imported / without - 1.0
     return "as much as" if abs(change) < 0.0005 else f"{percent(abs(change))} {'less' if change < 0.0 else 'more'} than"
 
 
