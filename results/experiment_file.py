@@ -50,7 +50,7 @@ class Range:
     def positions(self, column: pd.Series) -> np.ndarray:
         """Where values, shape (trials,), lie on the scale that is drawn from: 0 is the lower end, 1 the upper one.
 
-        A start may lie beyond both. A number that is none has no limit, so it counts as 1. Of n choices the k-th lies at
+        A start may lie beyond both. An empty value stands for no limit, so it lies at 1. Of n choices the k-th lies at
         (k - 1) / (n - 1), and one that is not drawn at NaN.
         """
         import numpy as np

@@ -65,7 +65,7 @@ def read_frame(folder: Path, table: str, columns: Collection[str] | None = None,
     with ThreadPoolExecutor(min(_MOST_READERS, pa.cpu_count())) as readers:
         read = list(readers.map(partial(_read_batch, folder, table, needed), batches))
     skipped = {path: reason for _, faults in read for path, reason in faults.items()}
-    # What is not named any more is freed as the frame is made of it.
+    # Only `parts` holds the rows now, so that making the frame of them can free them.
     parts = [part for part, _ in read]
     read.clear()
     return Read(*_frame(folder, table, parts, columns, filters), skipped)
@@ -133,15 +133,15 @@ def checked_conditions(table: str, filters: Sequence[Filter] | None) -> list[Fil
     import pyarrow.parquet as pq
 
     try:
-        found = [(column, sign, [*given] if sign in _OF_LISTS else given) for column, sign, given in filters or ()]
-        if found:
-            pq.filters_to_expression(found)
+        conditions = [(column, sign, [*given] if sign in _OF_LISTS else given) for column, sign, given in filters or ()]
+        if conditions:
+            pq.filters_to_expression(conditions)
     except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError) as error:
         text = printable(repr(filters))
         shown = text if len(text) <= 80 else text[:77] + "..."
         wanted = 'give a list of conditions, each such as ("trial", "in", [0, 3]) or ("steps", ">", 10_000)'
         raise ResultsError(f"filters of {table}: {shown}: {wanted}") from error
-    return found
+    return conditions
 
 
 _ENDED = ("complete", "frozen", "pruned")  # states in which everything of a trial has been written
@@ -150,7 +150,7 @@ _REMEDY = "restore its files from a copy"
 
 
 def lacking(trials: pd.DataFrame, reports: pd.DataFrame, evaluations: pd.DataFrame) -> list[str]:
-    """Lines that name what is not there; none where all is.
+    """Lines that name what the tables lack; none where they lack nothing.
 
     Trials that run, crashed or repeat another one may lack anything. Evaluations of a judgement have no row in `trials`.
     """
@@ -188,11 +188,11 @@ def _runs(judged: pd.DataFrame) -> list[str]:
     """What the runs of a judgement's contenders lack: they are numbered from 0, and each is of the same years."""
     lines = []
     years = set(judged["year"])
-    for (name, backend), own in judged.dropna(subset=["trial"]).groupby(["contender", "backend"]):
-        numbers = set(own["trial"].astype(int).tolist())
+    for (name, backend), rows in judged.dropna(subset=["trial"]).groupby(["contender", "backend"]):
+        numbers = set(rows["trial"].astype(int).tolist())
         if missing := _gaps(numbers, max(numbers)):
             lines.append(f"{name} lacks the evaluation of run {missing} by {backend}")
-        short = sorted(number for number in numbers if set(own.loc[own["trial"] == number, "year"]) != years)
+        short = sorted(number for number in numbers if set(rows.loc[rows["trial"] == number, "year"]) != years)
         if short:
             runs = _words([(number, number) for number in short])
             lines.append(f"{name} lacks years or episodes in the evaluation of run {runs} by {backend}")
@@ -200,7 +200,7 @@ def _runs(judged: pd.DataFrame) -> list[str]:
 
 
 def _gaps(known: set[int], last: int) -> str:
-    """Ranges up to `last` without a known number, in words. As files tell numbers of 64 bits, only known ones are counted."""
+    """Ranges up to `last` without a known number, in words. The loop is over known ones, as any may have 64 bits."""
     gaps, first = [], 0
     for number in [*sorted(known), last + 1]:
         if number > first:

@@ -67,9 +67,9 @@ class FreshRuns:
         """Complete trainings of a contender and of the default with the same seeds; None where they are not compared."""
         if self.control is None or number not in self.sound or self.missed(self.control):
             return None
-        own, default = self.complete[number], self.complete[self.control]
-        seeds = own.index.intersection(default.index)
-        return (own.loc[seeds], default.loc[seeds]) if len(seeds) >= LEAST_RUNS else None
+        contender, default = self.complete[number], self.complete[self.control]
+        seeds = contender.index.intersection(default.index)
+        return (contender.loc[seeds], default.loc[seeds]) if len(seeds) >= LEAST_RUNS else None
 
     def difference(self, number: int, column: str = "rating", objectives: int = 1) -> Interval | None:
         """Mean difference of a contender from the default over `pairs`, by `confidence`; None where they are not compared."""
@@ -77,8 +77,8 @@ class FreshRuns:
 
         if not (pairs := self.pairs(number)):
             return None
-        own, default = (side[column].to_numpy(float) for side in pairs)
-        return paired_mean(own, default, self.confidence(objectives))
+        contender, default = (side[column].to_numpy(float) for side in pairs)
+        return paired_mean(contender, default, self.confidence(objectives))
 
     @property
     def recommended(self) -> int | None:
@@ -95,7 +95,7 @@ class FreshRuns:
 
     def at_least(self, runs: int) -> FreshRuns:
         """The assignments with at least so many complete trainings."""
-        complete = {number: own for number, own in self.complete.items() if len(own) >= runs}
+        complete = {number: rows for number, rows in self.complete.items() if len(rows) >= runs}
         return FreshRuns(complete, self.ended_early, self.default)
 
 
@@ -109,11 +109,11 @@ def fresh_runs(confirmations: pd.DataFrame, steps: int | None = None) -> FreshRu
     """Fresh trainings, by assignment."""
     ended = of_length(confirmations[confirmations["state"].isin(["complete", *_ENDED_EARLY])], steps)
     complete, ended_early, default = {}, {}, None
-    for key, own in ended.groupby(ended["confirms"].astype("int64")):
+    for key, rows in ended.groupby(ended["confirms"].astype("int64")):
         number = int(str(key))
-        whole = own[own["state"] == "complete"]
-        ended_early[number] = len(own) - len(whole)
-        default = number if own["confirm_role"].iloc[0] == DEFAULT else default
+        whole = rows[rows["state"] == "complete"]
+        ended_early[number] = len(rows) - len(whole)
+        default = number if rows["confirm_role"].iloc[0] == DEFAULT else default
         if len(whole):
             complete[number] = whole.set_index("confirm_run")
     return FreshRuns(complete, ended_early, default)

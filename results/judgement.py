@@ -30,7 +30,7 @@ BOUNDS = (BOUND, SERVED_BOUND, "bound of co2", "bound of cost")
 EXACT_MPC = "MPC: exact future"  # on the way to the bound, and no rival: no controller knows the future
 _PREFERRED = ("citylearn", "batch")  # the first one that evaluated a run counts: CityLearn is the reference
 CHANGE = "change"  # how years of a change against the uncontrolled site are joined: as those of what changes
-_CHANGES = {"co2_kg": "co2_change", "bill": "bill_change"}  # what bounds tell, and the column of its change
+_CHANGES = {"co2_kg": "co2_change", "bill": "bill_change"}  # KPIs that bounds have too, and the columns of their changes
 _SHARE = Measure(
     "bound_share", "1", "score over that of perfect foresight", "more", over="bound", label="of bound", needs="a bound"
 )
@@ -65,7 +65,7 @@ def metrics(measures: Mapping[str, Measure]) -> dict[str, Measure]:
 
 def _labelled(measures: Mapping[str, Measure]) -> list[Measure]:
     """Measures that tables show; what was served stands there as a part of what can be."""
-    return [own for own in measures.values() if own.label and own.better != "neither" and own.name != "ev_served"]
+    return [kpi for kpi in measures.values() if kpi.label and kpi.better != "neither" and kpi.name != "ev_served"]
 
 
 def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str, Measure]:
@@ -77,7 +77,7 @@ def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str,
     first = {OBJECTIVE: replace(aim, name=OBJECTIVE, label=aim.heading)} if aim else {}
     read = {name: Measure.of(name, "float64", told) for name, told in table.attrs.get(METRICS, {}).items()}
     lacking = {name for name in read if len(table) and name in table and table[name].isna().all()}
-    return first | {name: own for name, own in read.items() if own is not None and not (own.needs and name in lacking)}
+    return first | {name: measure for name, measure in read.items() if measure and not (measure.needs and name in lacking)}
 
 
 def written_table(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -91,8 +91,8 @@ def written_table(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:
         raise ResultsError(f"{path}: it has the version {version}, not {JUDGEMENT_VERSION}: {remedy}")
     # What pandas wrote of the index beside the columns is not needed, and may be anything.
     table: pd.DataFrame = content.replace_schema_metadata().to_pandas()
-    stored = measures_of(content.schema)
-    table.attrs[METRICS] = {name: own.metadata for name, own in stored.items() if not name.endswith(("_low", "_high"))}
+    stored = measures_of(content.schema).items()
+    table.attrs[METRICS] = {name: measure.metadata for name, measure in stored if not name.endswith(("_low", "_high"))}
     return table, about
 
 
@@ -110,12 +110,12 @@ def per_run(evaluations: pd.DataFrame, measures: Mapping[str, Measure], ranking:
     judged[lacking] = judged[lacking].fillna(judged.groupby("year")[lacking].transform("first"))
     bounds = judged[judged["contender"] == bound_of(judged["contender"])].set_index("year")["score"]
     rows = []
-    for (contender, seed), own in judged.groupby(["contender", "seed"], sort=False):
-        short = sum(kept.shortfall(own) for kept in services(own))
-        rows.append({"contender": contender, "seed": seed, **_values(own, bounds, measures), SHORTFALL: short})
-        rows[-1] |= {name: own[name].iloc[0] for name in ("backend", "algorithm")}
+    for (contender, seed), run in judged.groupby(["contender", "seed"], sort=False):
+        short = sum(kept.shortfall(run) for kept in services(run))
+        rows.append({"contender": contender, "seed": seed, **_values(run, bounds, measures), SHORTFALL: short})
+        rows[-1] |= {name: run[name].iloc[0] for name in ("backend", "algorithm")}
         if ranking:
-            years = [{str(name): value for name, value in year.items()} for year in own.to_dict("records")]
+            years = [{str(name): value for name, value in year.items()} for year in run.to_dict("records")]
             rows[-1] |= dict(zip((OBJECTIVE, GOAL, SHORTFALL), ranking.rated(years), strict=True))
     of_ranking = [OBJECTIVE, GOAL] if ranking else []
     columns = ["contender", "algorithm", "seed", "backend", *metrics(measures), SHORTFALL, *of_ranking]
@@ -172,19 +172,19 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
     listed = metrics(measures)
     measured = [*listed, OBJECTIVE] if ranking else [*listed]
     rows = []
-    for contender, own in runs.groupby("contender", sort=False):
+    for contender, group in runs.groupby("contender", sort=False):
         row: dict[str, object] = {
-            "contender": contender, "algorithm": own["algorithm"].iloc[0], "runs": len(own),
-            "backend": ", ".join(sorted(set(own["backend"]))),
+            "contender": contender, "algorithm": group["algorithm"].iloc[0], "runs": len(group),
+            "backend": ", ".join(sorted(set(group["backend"]))),
         }  # fmt: skip
         for name in measured:
-            whole = known_mean(own[name].to_numpy(float))
+            whole = known_mean(group[name].to_numpy(float))
             row |= {name: whole.value, f"{name}_low": whole.low, f"{name}_high": whole.high}
-        # Bounds say nothing of most KPIs, and what has no score is another site: neither is measured by what it misses.
-        rated = contender not in BOUNDS and bool(own["score"].notna().any())
-        row["comparable"] = not rated or meets(own[SHORTFALL].to_numpy(float))
+        # Bounds lack most KPIs, and what has no score is another site: what these miss does not count.
+        rated = contender not in BOUNDS and bool(group["score"].notna().any())
+        row["comparable"] = not rated or meets(group[SHORTFALL].to_numpy(float))
         if ranking:
-            row[GOAL] = float(own[GOAL].mean()) if rated and np.isfinite(own[GOAL]).all() else float("nan")
+            row[GOAL] = float(group[GOAL].mean()) if rated and np.isfinite(group[GOAL]).all() else float("nan")
         rows.append(row)
     ends = [f"{name}{end}" for name in measured for end in ("", "_low", "_high")]
     of_ranking = [GOAL] if ranking else []
@@ -198,8 +198,8 @@ def judgement(evaluations: pd.DataFrame, measures: Mapping[str, Measure], rankin
 
 def scales(table: pd.DataFrame, measures: Mapping[str, Measure]) -> dict[str, Scale]:
     """How the amounts of a table are shown, by metric: in units of their size."""
-    amounts = {name: own for name, own in measures.items() if name == OBJECTIVE or (name != SCORE.name and not own.is_share)}
-    return {name: own.scale(table[name]) for name, own in amounts.items()}
+    amounts = [name for name, measure in measures.items() if name == OBJECTIVE or not (name == SCORE.name or measure.is_share)]
+    return {name: measures[name].scale(table[name]) for name in amounts}
 
 
 def cells(row: pd.Series, measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
@@ -227,7 +227,7 @@ def value_text(measure: Measure, value: float, scale: Scale | None) -> str:
 
 def headings(measures: Mapping[str, Measure], scales: Mapping[str, Scale]) -> list[str]:
     """Headings of `cells`."""
-    named = [scales[name].heading(own.label) if name in scales else own.label for name, own in measures.items()]
+    named = [scales[name].heading(measure.label) if name in scales else measure.label for name, measure in measures.items()]
     return ["", "runs", *named]
 
 
@@ -257,5 +257,4 @@ def write_table(path: Path, table: pd.DataFrame, about: Mapping[str, str]) -> No
         metric = field.name.removesuffix("_low").removesuffix("_high")
         fields.append(field.with_metadata(told.get(metric, {"unit": "", "meaning": ""})))
     metadata = {"table": "judgement", "schema_version": str(JUDGEMENT_VERSION), **about}
-    content = content.cast(pa.schema(fields, metadata=metadata))
-    write_parquet(path, content)
+    write_parquet(path, content.cast(pa.schema(fields, metadata=metadata)))

@@ -145,7 +145,7 @@ class _Reflowed(LiveRender):
         if self._shape is None:
             return Control()
         width = max(1, self._console.width)
-        rows = sum(max(1, math.ceil(own / width)) for own in self._widths)
+        rows = sum(max(1, math.ceil(cells / width)) for cells in self._widths)
         up = ((ControlType.CURSOR_UP, 1), (ControlType.ERASE_IN_LINE, 2))
         return Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2), *(up * (rows - 1)))
 
@@ -179,9 +179,9 @@ class LiveRegion(Live):
 
 
 def _handlers() -> set[logging.StreamHandler[Any]]:
-    loggers = [logging.root, *(own for own in logging.root.manager.loggerDict.values() if isinstance(own, logging.Logger))]
-    handlers = {handler for own in loggers for handler in own.handlers if isinstance(handler, logging.StreamHandler)}
-    return {handler for handler in handlers if not isinstance(handler, logging.FileHandler)}
+    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
+    handlers = {handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers}
+    return {each for each in handlers if isinstance(each, logging.StreamHandler) and not isinstance(each, logging.FileHandler)}
 
 
 def replaces_lines(console: Console) -> bool:

@@ -77,7 +77,7 @@ class Results:
     def of_environment(self) -> bool:
         """Whether its policies act in an environment, and not on a site: then rows of `evaluations` are episodes."""
         if self.parts:
-            return any(own.of_environment for own in self.parts)
+            return any(part.of_environment for part in self.parts)
         # Before a trial was evaluated its settings tell; a judgement has none, and is of what was evaluated.
         return bool(self.facts.settings.get("env")) or bool((self.evaluations["backend"] == "gymnasium").any())
 
@@ -85,7 +85,7 @@ class Results:
     def measures(self) -> Mapping[str, Measure]:
         """What `evaluations` measure, by column, as their last readable file has it."""
         if self.parts:
-            return {name: measure for own in self.parts for name, measure in own.measures.items()}
+            return {name: measure for part in self.parts for name, measure in part.measures.items()}
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -105,7 +105,7 @@ class Results:
     def skipped(self) -> tuple[Path, ...]:
         """Files that could not be used, of all tables; these are read for it."""
         if self.parts:
-            return tuple(path for own in self.parts for path in own.skipped)
+            return tuple(path for part in self.parts for path in part.skipped)
         for name in TABLES:
             getattr(self, name)
         return tuple(path for name in TABLES for path in self._skipped.get(name, ()))
@@ -144,14 +144,14 @@ class Results:
 
     def _read_several(self, table: str, columns: Collection[str] | None, conditions: Sequence[Filter]) -> pd.DataFrame:
         shown = None if columns is None else [name for name in dict.fromkeys(columns) if name != EXPERIMENT]
-        own = [condition for condition in conditions if condition[0] != EXPERIMENT]
+        filters = [condition for condition in conditions if condition[0] != EXPERIMENT]
         of_names = [condition for condition in conditions if condition[0] == EXPERIMENT]
         import pyarrow as pa
 
         pairs = dict(zip(self.names, self.parts, strict=True))
         chosen = filtered(table, pa.table({EXPERIMENT: self.names}), of_names)[EXPERIMENT].to_pylist()
         # Where none is chosen, the tables still tell what columns there are.
-        reads = [read_frame(pairs[name].folder, table, shown, own) for name in chosen or pairs]
+        reads = [read_frame(pairs[name].folder, table, shown, filters) for name in chosen or pairs]
         for read in reads:
             _warn_of(read.skipped)
         _refuse(table, [name for name in reads[0].lacking if all(name in read.lacking for read in reads)])
@@ -234,7 +234,7 @@ class Results:
 
     def _table(self, name: str) -> pd.DataFrame:
         if self.parts:
-            return _together(self.names, [getattr(own, name) for own in self.parts])
+            return _together(self.names, [getattr(part, name) for part in self.parts])
         read = read_frame(self.folder, name)
         _warn_of(read.skipped)
         self._skipped[name] = tuple(sorted(read.skipped))
@@ -248,7 +248,7 @@ class Results:
         """A table; once all three are in memory, what they lack is told."""
         frame = self._table(name)
         tables: dict[str, Any] = {**{other: self.__dict__.get(other) for other in TABLES}, name: frame}
-        is_whole = not self.parts and all(own is not None for own in tables.values())
+        is_whole = not self.parts and all(table is not None for table in tables.values())
         if is_whole and not any(self._skipped.values()):
             for line in lacking(**tables):
                 _warn(f"{self.folder / FOLDER}: {line}")
@@ -285,7 +285,7 @@ def load(folder: str | Path | Sequence[str | Path]) -> Results:
             have the same name its path or URI. What is new or changed at a URI is copied to this machine first.
     """
     if not isinstance(folder, str | Path):
-        folders = [found for each in folder for found in _found(each)]
+        folders = [path for each in folder for path in _found(each)]
         return _several(list(dict.fromkeys(folders)))
     return _several(_found(folder)) if is_pattern(folder) else _one(local_folder(folder))
 
@@ -299,16 +299,16 @@ def _found(given: str | Path) -> list[Path]:
         names = glob.glob(os.path.expanduser(given))  # noqa: PTH111, PTH207
     except ValueError:
         names = []  # no name holds a null character
-    found = sorted(Path(each) for each in names if (Path(each) / FOLDER).is_dir())
-    if not found:
+    folders = sorted(Path(each) for each in names if (Path(each) / FOLDER).is_dir())
+    if not folders:
         raise ResultsError(f"{printable(str(given))}: no folder of an experiment has such a name")
-    return found
+    return folders
 
 
 def names_of(folders: Sequence[Path]) -> tuple[str, ...]:
     """A name for each folder: its own, or where two have the same its path as it was given, or its URI."""
-    own = [folder.resolve().name for folder in folders]
-    return tuple(uri_of(path) or str(path) if own.count(name) > 1 else name for path, name in zip(folders, own, strict=True))
+    names = [folder.resolve().name for folder in folders]
+    return tuple(uri_of(one) or str(one) if names.count(name) > 1 else name for one, name in zip(folders, names, strict=True))
 
 
 def _several(folders: list[Path]) -> Results:
@@ -352,9 +352,9 @@ def _warn_of(reasons: dict[Path, str]) -> None:
 
 
 def _warn(line: str) -> None:
-    """Warn at the line of the caller's that led here, by whatever way."""
-    own, level, caller = (__file__, functools.__file__), 1, sys._getframe()
-    while caller.f_back is not None and caller.f_code.co_filename in own:
+    """Warn at the line of the caller, the first one outside of this module and of `functools`."""
+    files, level, caller = (__file__, functools.__file__), 1, sys._getframe()
+    while caller.f_back is not None and caller.f_code.co_filename in files:
         level, caller = level + 1, caller.f_back
     warnings.warn(printable(with_uris(line)), stacklevel=level)
 
@@ -373,8 +373,8 @@ def not_dominated(gains: np.ndarray) -> np.ndarray:
 
     kept = np.ones(len(gains), bool)
     # Point by point: all pairs at once would take memory with the square of the points.
-    for place, own in enumerate(gains):
-        better = (gains >= own).all(axis=1) & (gains > own).any(axis=1)
+    for place, point in enumerate(gains):
+        better = (gains >= point).all(axis=1) & (gains > point).any(axis=1)
         kept[place] = not better.any()
     return kept
 

@@ -66,7 +66,7 @@ def is_pattern(given: str | Path) -> bool:
 
 
 def matching(pattern: str) -> list[str]:
-    """URIs of the experiments and judgements that a pattern such as `s3://bucket/ppo-*` names; none raise a ResultsError."""
+    """URIs of the experiments and judgements that a pattern such as `s3://bucket/ppo-*` names; a ResultsError without any."""
     from common.storage.location import location
     from common.storage.objects import Objects, at_once
 
@@ -85,7 +85,7 @@ def matching(pattern: str) -> list[str]:
             if fnmatchcase(name, part)
         ]
     held = at_once(lambda name: any(objects.has(f"{name}/{file}") for file in (EXPERIMENT, JUDGEMENT)), names)
-    found = sorted(f"{place.uri}/{name}" for name, holds in zip(names, held, strict=True) if holds)
-    if not found:
+    uris = sorted(f"{place.uri}/{name}" for name, holds in zip(names, held, strict=True) if holds)
+    if not uris:
         raise ResultsError(f"{printable(pattern)}: no experiment there has such a name")
-    return found
+    return uris

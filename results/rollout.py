@@ -58,20 +58,20 @@ def draw_week(series: Mapping[str, np.ndarray], start: int, title: str) -> Any:
     import matplotlib.pyplot as plt
 
     part = slice(start, start + WEEK)
-    own = {name: np.asarray(values)[part] for name, values in series.items()}
-    days = np.arange(len(own["step"])) / 24.0
+    week = {name: np.asarray(values)[part] for name, values in series.items()}
+    days = np.arange(len(week["step"])) / 24.0
     figure, (power, flows) = plt.subplots(2, 1, sharex=True, figsize=(10, 6.5), height_ratios=(3, 2), layout="constrained")
-    power.plot(days, own["load_kwh"], label="load", color="tab:blue", linewidth=1)
-    power.plot(days, own["pv_kwh"], label="PV", color="tab:orange", linewidth=1)
-    power.plot(days, own["uncontrolled_net_kwh"], label="net, uncontrolled", color="tab:gray", linewidth=1, linestyle="--")
-    power.plot(days, own["net_kwh"], label="net", color="black", linewidth=1.5)
+    power.plot(days, week["load_kwh"], label="load", color="tab:blue", linewidth=1)
+    power.plot(days, week["pv_kwh"], label="PV", color="tab:orange", linewidth=1)
+    power.plot(days, week["uncontrolled_net_kwh"], label="net, uncontrolled", color="tab:gray", linewidth=1, linestyle="--")
+    power.plot(days, week["net_kwh"], label="net", color="black", linewidth=1.5)
     power.axhline(0.0, color="black", linewidth=0.5)
     # Above the legend, as a title may be as long as the picture is wide. A name may have dollar signs, which are no formula.
     figure.suptitle(title, x=0.02, ha="left", fontsize="large", parse_math=False)
     power.set(ylabel="kW")
     power.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False)
-    flows.fill_between(days, own["battery_kwh"], step="post", label="battery", color="tab:green", alpha=0.6)
-    flows.step(days, own["charging_kwh"], where="post", label="sockets", color="tab:purple")
+    flows.fill_between(days, week["battery_kwh"], step="post", label="battery", color="tab:green", alpha=0.6)
+    flows.step(days, week["charging_kwh"], where="post", label="sockets", color="tab:purple")
     flows.axhline(0.0, color="black", linewidth=0.5)
     flows.set(ylabel="kW", xlabel="day", xlim=(0, max(days[-1], 1.0)))
     flows.legend(loc="lower right", bbox_to_anchor=(1.0, 0.97), ncols=2, frameon=False)

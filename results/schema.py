@@ -158,13 +158,13 @@ def schema(
     """
     import pyarrow as pa
 
-    own = _COLUMNS[table]
+    columns = _COLUMNS[table]
     measured = {SCORE.name: SCORE} if table == "evaluations" else {}
-    if doubled := {*own, *measured} & (measures or {}).keys():
+    if doubled := {*columns, *measured} & (measures or {}).keys():
         raise ValueError(f"table {table} has columns {', '.join(sorted(doubled))} of its own: name the measures otherwise")
     fields = [
         pa.field(name, pa.timestamp("us", tz="UTC") if kind == _TIME else kind, metadata={"unit": unit, "meaning": meaning})
-        for name, (kind, unit, meaning) in own.items()
+        for name, (kind, unit, meaning) in columns.items()
     ]
     measured |= dict(measures or {})
     fields += [pa.field(name, measure.kind, metadata=measure.metadata) for name, measure in measured.items()]

@@ -105,14 +105,14 @@ def compared_with_value(scores: Mapping[str, np.ndarray], value: float, confiden
 
 def compared_in_pairs(scores: Mapping[str, np.ndarray], confidence: float = CONFIDENCE) -> dict[tuple[str, str], Interval]:
     """By how much each contender is better than each other, by two names in both orders: the first less the second."""
-    found = dict(zip(combinations(scores, 2), _intervals(_table(scores), "pairs", confidence), strict=True))
-    turned = {(second, first): Interval(-own.high, -own.value, -own.low) for (first, second), own in found.items()}
-    return found | turned
+    pairs = dict(zip(combinations(scores, 2), _intervals(_table(scores), "pairs", confidence), strict=True))
+    turned = {names[::-1]: Interval(-ends.high, -ends.value, -ends.low) for names, ends in pairs.items()}
+    return pairs | turned
 
 
 def _table(scores: Mapping[str, np.ndarray]) -> np.ndarray:
     """Scores of all contenders, shape (contenders, runs)."""
-    if len({np.shape(own) for own in scores.values()}) != 1:
+    if len({*map(np.shape, scores.values())}) != 1:
         raise ValueError("contenders are compared over the same runs, so their numbers of scores must not differ")
     table = np.array([*scores.values()], np.float64)
     if table.ndim != 2 or table.shape[1] < 2:
@@ -140,9 +140,9 @@ def simultaneous(table: np.ndarray, family: Family, confidence: float = CONFIDEN
     error, comparisons = 1.0 - confidence, means.shape[-1]
     if comparisons < 2:
         return means, float(t.ppf(1.0 - error / 2.0, runs - 1)) * np.sqrt(variances / runs)
-    own = float(t.ppf(1.0 - OWN * error / 2.0 / comparisons, runs - 1)) * np.sqrt(variances)
+    student = float(t.ppf(1.0 - OWN * error / 2.0 / comparisons, runs - 1)) * np.sqrt(variances)
     moderated = critical_value(family, contenders, runs, 1.0 - (1.0 - OWN) * error) * np.sqrt(np.maximum(variances, pooled))
-    return means, np.minimum(own, moderated) / np.sqrt(runs)
+    return means, np.minimum(student, moderated) / np.sqrt(runs)
 
 
 def _estimates(table: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -151,12 +151,12 @@ def _estimates(table: np.ndarray, family: Family) -> tuple[np.ndarray, np.ndarra
     averages = table.mean(axis=-1)
     residuals = table - averages[..., np.newaxis]
     covariance = residuals @ residuals.swapaxes(-1, -2) / (runs - 1)
-    own = covariance.diagonal(axis1=-2, axis2=-1)
-    total = own.sum(axis=-1, keepdims=True)
+    variance = covariance.diagonal(axis1=-2, axis2=-1)
+    total = variance.sum(axis=-1, keepdims=True)
     if family == "value":
-        return averages, own, np.broadcast_to(total / contenders, own.shape)
+        return averages, variance, np.broadcast_to(total / contenders, variance.shape)
     first, second = np.triu_indices(contenders, 1)
-    variances = np.maximum(own[..., first] + own[..., second] - 2.0 * covariance[..., first, second], 0.0)
+    variances = np.maximum(variance[..., first] + variance[..., second] - 2.0 * covariance[..., first, second], 0.0)
     # Randomised blocks: what a seed has in common for all contenders is in no difference.
     of_seeds = covariance.sum(axis=(-2, -1))[..., np.newaxis] / contenders
     pooled = 2.0 * np.maximum(total - of_seeds, 0.0) / max(contenders - 1, 1)
@@ -181,9 +181,9 @@ def _deviations(contenders: int) -> list[np.ndarray]:
 
 def _greatest(noise: np.ndarray, family: Family, scale: np.ndarray) -> np.ndarray:
     """Greatest moderated t statistic of each simulation, shape (simulations,), of noise (simulations, contenders, runs)."""
-    found = []
+    greatest = []
     for start in range(0, len(noise), _AT_ONCE):
         means, variances, pooled = _estimates(noise[start : start + _AT_ONCE] * scale[:, np.newaxis], family)
         moderated = np.sqrt(np.maximum(variances, pooled) / noise.shape[-1])
-        found.append((np.abs(means) / moderated).max(axis=-1))
-    return np.concatenate(found)
+        greatest.append((np.abs(means) / moderated).max(axis=-1))
+    return np.concatenate(greatest)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 Rows = Sequence[Mapping[str, Any]]  # values by column; a missing column is empty
-Kinds = Mapping[str, type]  # of hyperparameters, and
+Kinds = Mapping[str, type]  # Python types of hyperparameters, by name
 Measures = Mapping[str, Measure]  # what evaluations measure, by name: see `results.schema.schema`
 # Columns that are filled in each row. In a judgement, evaluations of baselines and bounds have no trial.
 _FILLED = {"trials": ("trial",), "reports": ("trial", "update"), "evaluations": ("year",)}
@@ -121,8 +121,7 @@ def _table_of(table: str, rows: Rows, hyperparameters: Kinds | None, measures: M
     import pyarrow as pa
 
     columns = schema(table, hyperparameters, measures)
-    unknown = {name for row in rows for name in row} - set(columns.names)
-    if unknown:
+    if unknown := {name for row in rows for name in row} - set(columns.names):
         raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
     return pa.Table.from_pylist(list(rows), schema=columns)
 
@@ -238,10 +237,10 @@ def _types_fault(columns: pa.Schema, table: str) -> str:
     """What of a table's own columns a file has twice, in another type, or lacks where rows are told apart by it."""
     if doubled := sorted({name for name in columns.names if columns.names.count(name) > 1}):
         return f"it has two columns {doubled[0]}"
-    own = schema(table)
+    expected = schema(table)
     if lacking := [name for name in _TELLING[table] if name not in columns.names]:
         return f"it lacks the column {lacking[0]}"
-    odd = (field for field in columns if field.name in own.names and field.type != own.field(field.name).type)
+    odd = (field for field in columns if field.name in expected.names and field.type != expected.field(field.name).type)
     return next((f"column {field.name} is of the type {field.type}" for field in odd), "")
 
 
@@ -259,7 +258,7 @@ def _content_fault(part: pa.Table, table: str, stem: str) -> str:
         if table == "trials" and not len(part):
             return "it holds no row"
         held = _distinct(part, "trial")
-        if others := {own for own in held if first_of(table, own) != first_of(table, trial)}:
+        if others := {number for number in held if first_of(table, number) != trial}:
             return f"it holds trial {min(others)}, which is of another file"
         return "it holds a trial twice" if table == "trials" and len(held) != len(part) else ""
     name = _JUDGED.fullmatch(stem)

@@ -213,7 +213,7 @@ class Watch:
             return DEAD
         if seen.state == "stopped":
             reason = seen.search.reason if seen.search else ""
-            # That of failures all alike ends with the traceback of one.
+            # Where all trials failed alike, the reason ends with the traceback of one.
             why = f": {' '.join(dict.fromkeys([reason.splitlines()[0], raised(reason)]))}" if reason else ""
             self._say(f"the run was stopped{why}; continue with: {command}")
             return ENDED
