@@ -43,7 +43,7 @@ def ready() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "compiling.lock"):
         call_for_nothing()
-        # Numba goes by what the code says. Of a file that was only written again it has found what it kept.
+        # Numba compares contents: for a file with new times and old contents it has compiled nothing, so its index is old.
         for index in folder.glob(_KEPT):
             index.touch()
 

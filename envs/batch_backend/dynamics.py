@@ -203,8 +203,8 @@ class Dynamics:
 
     def step(self, copy: np.ndarray, tank: np.ndarray, copies: np.ndarray) -> None:
         """Follow a step of the kernel in the copies of the indices `copies`, shape (M,); its `copy` and `tank`, (B, N, 3)."""
-        for n, own in self._of.items():
-            step(*own, copy, tank[:, n], copies)
+        for n, arguments in self._of.items():
+            step(*arguments, copy, tank[:, n], copies)
 
     @property
     def indoor(self) -> dict[int, np.ndarray]:

@@ -502,23 +502,23 @@ def _use_tank(thermal: Any, tank: Any, hours: float, demand: float, cop: float, 
 
 
 @_compiled
-def _run_thermal(site: Site, tank: np.ndarray, meter: Any, n: int, granted: np.ndarray, step: int, battery: float) -> None:
+def _run_thermal(site: Site, tanks: np.ndarray, meter: Any, n: int, granted: np.ndarray, step: int, battery: float) -> None:
     """Devices and tanks of a building, shape (3,); `battery` is what its battery has taken in this step before [kWh]."""
     for use in range(3):
-        tank[use].consumption, tank[use].balance = np.float32(0.0), np.float32(0.0)
+        tanks[use].consumption, tanks[use].balance = np.float32(0.0), np.float32(0.0)
     hours = site.building[n].step_hours
     for use in range(3):
-        own, thermal, cop = tank[use], site.thermal[n, use], meter.cop[use]
+        tank, thermal, cop = tanks[use], site.thermal[n, use], meter.cop[use]
         demand = _demand(thermal, site.building[n], meter, use, cop, granted, step)
-        own.demand = np.float32(demand)
+        tank.demand = np.float32(demand)
         wish = _wish(granted, thermal.action)
         # A tank that gives goes before its device, one that takes after it.
         if wish < 0.0:
-            _use_tank(thermal, own, hours, demand, cop, wish, np.inf)
-            _run_device(thermal, own, demand, cop, _supply(meter, tank, 0.0, battery))
+            _use_tank(thermal, tank, hours, demand, cop, wish, np.inf)
+            _run_device(thermal, tank, demand, cop, _supply(meter, tanks, 0.0, battery))
         else:
-            _run_device(thermal, own, demand, cop, _supply(meter, tank, 0.0, battery))
-            _use_tank(thermal, own, hours, demand, cop, wish, _supply(meter, tank, 0.0, battery))
+            _run_device(thermal, tank, demand, cop, _supply(meter, tanks, 0.0, battery))
+            _use_tank(thermal, tank, hours, demand, cop, wish, _supply(meter, tanks, 0.0, battery))
 
 
 @_compiled
@@ -712,7 +712,7 @@ def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) 
     building, charger, scopes = site.building[n], site.charger, 1 + site.building[n].phases
     base, load = np.zeros(scopes), np.zeros(scopes)
     _base_load(building, meter, base)
-    # Of what is not asked for, all is zero, and zero without effect in each sum. The battery is the last.
+    # Chargers and batteries that ask for nothing keep zeros, which change no sum. The battery is the last entry.
     asked, scale = np.zeros((charger.size + 1, scopes)), np.ones(charger.size + 1)
     for c in range(charger.size + 1):
         if c < charger.size:
@@ -748,7 +748,7 @@ def _limit_service(site: Site, n: int, meter: Any, wish: np.ndarray, room: Any) 
 
 @_compiled
 def _open(building: Any, room: Any) -> None:
-    # Of an assignment of whole arrays Numba compiles for seconds what it would say of shapes that differ.
+    # Assigning whole arrays would take seconds to compile, as Numba adds its errors for shapes that differ.
     for p in range(room.left.shape[0]):
         for direction in range(room.left.shape[1]):
             room.left[p, direction] = building.limit[p, direction]
@@ -1021,7 +1021,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             reference_missing += session[s].reference_missing
         if settles:
             first, last = hour.first_departure, rows.hour[row + 1].first_departure
-            # At the end also to vehicles that stay. Sessions are in order of their ends: the longest says how far to look.
+            # Where a run ends also to vehicles that stay. By order of ends, the longest session says how far to look.
             ends = row + 1 + (reward.longest + 1 if copy.step + 1 == copy.hours else 0)
             for s in range(first, rows.hour[min(ends, rows.hour.size - 1)].first_departure):
                 if session[s].start > row or not (session[s].gives or s >= last):
@@ -1128,9 +1128,9 @@ def _show(observation: np.ndarray, observed: Any, raw: float) -> None:
 @_compiled
 def _show_vehicles(observation: np.ndarray, plugged: np.ndarray, observed: np.ndarray, soc: np.ndarray) -> None:
     for i in range(plugged.size):
-        own = observed[plugged[i].charger]
-        if own.at >= 0:
-            _show(observation, own, soc[plugged[i].vehicle])
+        entry = observed[plugged[i].charger]
+        if entry.at >= 0:
+            _show(observation, entry, soc[plugged[i].vehicle])
 
 
 @_compiled

@@ -103,9 +103,9 @@ def step(
         side = _HEATING if room[row].mode == records.HEATS else _COOLING
         features[1], features[2] = memory.point[b, side], memory.indoor[b] - memory.point[b, side]
         memory.indoor[b] = indoor[b]
-        for own in range(2):
-            held, scheduled = memory.held[b, own], room[row].heating if own == _HEATING else room[row].cooling
-            memory.point[b, own] = scheduled if np.isnan(held) else held
+        for use in range(2):
+            held, scheduled = memory.held[b, use], room[row].heating if use == _HEATING else room[row].cooling
+            memory.point[b, use] = scheduled if np.isnan(held) else held
         if hour >= lookback:
             higher = _probability(habit[row, 0], habit[row, 1], indoor[b])
             lower = _probability(habit[row, 2], habit[row, 3], indoor[b])
@@ -153,8 +153,8 @@ class Occupants:
         """Follow a step of the kernel and of the temperatures `indoor` by building; see `step` above."""
         if self._of:
             draw(self._number, self._seed, copy, copies)
-        for n, own in self._of.items():
-            step(*own, self._number, np.ascontiguousarray(indoor[n]), copy, observation, copies)
+        for n, arguments in self._of.items():
+            step(*arguments, self._number, np.ascontiguousarray(indoor[n]), copy, observation, copies)
 
     @property
     def set_points(self) -> dict[int, np.ndarray]:

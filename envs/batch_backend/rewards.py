@@ -66,8 +66,8 @@ class SchemaReward:
 
     def _marl(self) -> np.ndarray:
         district = np.maximum(_total(self._net), 0.0).astype(np.float64)[:, np.newaxis]
-        own = -self._net.astype(np.float64)
-        return np.asarray((np.sign(own) * 0.01 * own**2 * district).sum(axis=1))
+        export = -self._net.astype(np.float64)
+        return np.asarray((np.sign(export) * 0.01 * export**2 * district).sum(axis=1))
 
     def _solar_penalty(self) -> np.ndarray:
         simulator, net = self._simulator, self._net

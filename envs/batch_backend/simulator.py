@@ -113,8 +113,8 @@ class BatchSimulator:
     @property
     def battery_step_kwh(self) -> float:
         """What these batteries take in a step at their nominal power."""
-        own = self.site.battery["nominal_power"][: self.net_buildings]
-        return float(own[self.site.building["battery_action"] >= 0].sum()) * self.step_hours
+        nominal_power = self.site.battery["nominal_power"][: self.net_buildings]
+        return float(nominal_power[self.site.building["battery_action"] >= 0].sum()) * self.step_hours
 
     @property
     def hour_of_day(self) -> np.ndarray:
@@ -145,10 +145,10 @@ class BatchSimulator:
         for vehicle, brought in first_soc(tables.sessions, start, self._years[year].reference).items():
             soc[self.net_buildings + vehicle] = brought
         state, first = self.state, self._offset[year]
-        own = state.copy[copy]
-        own["start"], own["hours"] = first + start, hours
+        record = state.copy[copy]
+        record["start"], record["hours"] = first + start, hours
         kernel.seed_generator(state.key[copy], seed)
-        own["position"], own["has_spare"] = state.key.shape[1], 0
+        record["position"], record["has_spare"] = state.key.shape[1], 0
         copies, first_row = np.array([copy]), np.array([first])
         kernel.begin(self.site, self._rows, state, self.out, copies, first_row, soc[np.newaxis], tables.initial_tank)
         self._dynamics.begin(copies)
@@ -171,9 +171,8 @@ class BatchSimulator:
         if not self._dynamics:
             return
         self._uncomfortable = np.zeros((*self.comfort_parts.shape, max(window.hours for window in windows)))
-        for own, window, run in zip(self._uncomfortable, windows, alone, strict=True):
-            rows = window.rows
-            own[:, : window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, rows)
+        for unmet, window, run in zip(self._uncomfortable, windows, alone, strict=True):
+            unmet[:, : window.hours] = self._years[window.year].tables.exogenous.unmet_c(run.indoor_c, window.rows)
 
     def _rate_comfort(self, copies: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> None:
         """Set the term comfort of `envs.objective.reward.improvement_terms`, of copies that took a step at rows."""
@@ -223,18 +222,18 @@ class BatchSimulator:
 
     def _cycles_inside(self, run: np.ndarray, copy: np.ndarray) -> np.ndarray:
         """Whether the appliances of each copy are at cycles and hours that there are, shape (copies,)."""
-        own, cycle = self.site.appliance, self.site.cycle
-        if not len(own):
+        appliance, cycle = self.site.appliance, self.site.cycle
+        if not len(appliance):
             return np.ones(len(copy), dtype=bool)
-        # Hours of cycles; only a cycle's first one is a place of `next`, `current` and `missed`.
-        first = np.union1d(np.flatnonzero(np.diff(cycle["earliest"], prepend=-1)), [own["first"], own["end"]])
-        now = (copy["start"] + copy["step"])[:, np.newaxis] + own["offset"]
+        # The first hour of each cycle; `next`, `current` and `missed` are always one of these.
+        first = np.union1d(np.flatnonzero(np.diff(cycle["earliest"], prepend=-1)), [appliance["first"], appliance["end"]])
+        now = (copy["start"] + copy["step"])[:, np.newaxis] + appliance["offset"]
         runs = run["current"] >= 0
         left = now - run["started"]
-        inside = np.isin(run["next"], first) & (run["next"] >= own["first"]) & (run["next"] <= own["end"])
+        inside = np.isin(run["next"], first) & (run["next"] >= appliance["first"]) & (run["next"] <= appliance["end"])
         for place in ("current", "missed"):
             inside &= (run[place] == -1) | (
-                np.isin(run[place], first) & (run[place] >= own["first"]) & (run[place] < own["end"])
+                np.isin(run[place], first) & (run[place] >= appliance["first"]) & (run[place] < appliance["end"])
             )
         steps = cycle["steps"][np.where(runs, np.clip(run["current"], 0, len(cycle) - 1), 0)]
         inside &= ~runs | ((left >= 0) & (left <= steps))
@@ -293,18 +292,18 @@ class BatchSimulator:
 
     def site_state(self, copy: int) -> SiteState | None:
         """State of a copy before its next step; None at the end of its window."""
-        own, soc = self.state.copy[copy], self.state.soc[copy].astype(np.float64)
-        if own["step"] == own["hours"]:
+        record, soc = self.state.copy[copy], self.state.soc[copy].astype(np.float64)
+        if record["step"] == record["hours"]:
             return None
-        year, first = max(((year, first) for year, first in self._offset.items() if first <= own["start"]), key=lambda p: p[1])
+        year, first = max((pair for pair in self._offset.items() if pair[1] <= record["start"]), key=lambda pair: pair[1])
         return SiteState(
-            Window(year, int(own["start"]) - first, int(own["hours"])),
-            int(own["start"] + own["step"]) - first,
+            Window(year, int(record["start"]) - first, int(record["hours"])),
+            int(record["start"] + record["step"]) - first,
             soc[: self.net_buildings],
             self.state.tank[copy]["soc"].astype(np.float64),
             soc[self.net_buildings :],
-            None if np.isnan(own["net"]) else float(own["net"]),
-            (float(own["peak"][0]), float(own["peak"][1])),
+            None if np.isnan(record["net"]) else float(record["net"]),
+            (float(record["peak"][0]), float(record["peak"][1])),
             float(self.state.day[copy]["peak"]),
             *self._rooms_before(copy),
         )

@@ -70,8 +70,8 @@ class Tables:
             site=group("site_"),
             rows=group("rows_"),
             dynamics=group("dynamics_"),
-            # A file has arrays of what are numbers.
-            exogenous=Exogenous(**{name: own if own.ndim else own.item() for name, own in group("exogenous_").items()}),
+            # In the file, numbers are arrays without dimensions.
+            exogenous=Exogenous(**{name: value if value.ndim else value.item() for name, value in group("exogenous_").items()}),
             sessions=Sessions(**group("sessions_")),
             reward=tuple(flat["reward"].tolist()),
             **{name: flat[name] for name in _PLAIN},
@@ -103,13 +103,13 @@ def serving_actions(thermal: np.ndarray, meters: np.ndarray, actions: int) -> np
         Parts of the devices' power, negative where cooling has the negative half of an action, shape (any, actions); 0 for the
         actions of other devices. A device is at its limit where it cannot deliver so much.
     """
-    found = np.zeros((len(meters), actions))
+    parts = np.zeros((len(meters), actions))
     for n, use in np.argwhere(thermal["device_action"] >= 0):
         device = thermal[n, use]
         power = device["device_power"] * meters["cop"][:, n, use] * device["device_hours"]
         part = part_of_power(meters["demand"][:, n, use], power)
-        found[:, device["device_action"]] += device["device_sign"] * part
-    return found
+        parts[:, device["device_action"]] += device["device_sign"] * part
+    return parts
 
 
 def part_of_power(demand: np.ndarray, most: np.ndarray) -> np.ndarray:
@@ -139,7 +139,7 @@ def site_arrays(years: list[Year], layout: ObservationLayout | None, weights: We
     first = years[0]
     for year in years[1:]:
         both = (first.tables.site, year.tables.site), (first.tables.models, year.tables.models)
-        same = all(own.keys() == other.keys() and all(_equal(own[name], other[name]) for name in own) for own, other in both)
+        same = all(one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one) for one, other in both)
         if not same or year.tables.names != first.tables.names or year.tariff != first.tariff:
             raise ScenarioError("the years of this scenario differ in their devices or tariff, so they cannot share a batch")
     # Copies: tables are shared by all simulators of a process.
@@ -167,12 +167,12 @@ def _observed(year: Year, layout: ObservationLayout | None) -> np.ndarray:
 
 def _reward(years: list[Year], weights: Weights) -> np.ndarray:
     record = np.zeros(len(years), dtype=records.REWARD)
-    for own, year in zip(record, years, strict=True):
+    for entry, year in zip(record, years, strict=True):
         if year.reference:
-            own["mean"] = [year.reference.scale[name] for name in TERMS]
-        own["longest"] = year.tables.sessions.longest
+            entry["mean"] = [year.reference.scale[name] for name in TERMS]
+        entry["longest"] = year.tables.sessions.longest
         if year.tariff:
-            own["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
+            entry["demand_price"] = year.tariff.peak_price, year.tariff.off_peak_excess_price
     record["weight"], record["met_tolerance"] = list(weights.by_term().values()), MET_TOLERANCE
     return record
 
