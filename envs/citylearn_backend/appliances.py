@@ -20,16 +20,16 @@ _LACKING = {
 def read_appliances(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`appliance` and `cycle` of `envs.batch_backend.records.Site`."""
     action = {name: index for index, name in enumerate(owned_actions(simulator.env.buildings))}
-    found = list(_appliances(simulator))
-    appliance = np.zeros(len(found), dtype=records.APPLIANCE)
+    devices = list(_appliances(simulator))
+    appliance = np.zeros(len(devices), dtype=records.APPLIANCE)
     steps: list[np.ndarray] = []
-    for own, (n, device) in zip(appliance, found, strict=True):
+    for entry, (n, device) in zip(appliance, devices, strict=True):
         first = sum(map(len, steps))
         steps += [_cycle(cycle, simulator.step_hours) for cycle in device.deferrable_appliance_simulation.flexibility_schedule]
-        own["building"], own["action"] = n, action.get((n, f"deferrable_appliance_{device.name}"), -1)
-        own["threshold"], own["first"], own["end"] = device.trigger_threshold, first, sum(map(len, steps))
-        own["offset"] = simulator.env.episode_tracker.simulation_start_time_step
-        own["shown"] = [_NONE if name in _LACKING else 0.0 for name in records.FEATURES]
+        entry["building"], entry["action"] = n, action.get((n, f"deferrable_appliance_{device.name}"), -1)
+        entry["threshold"], entry["first"], entry["end"] = device.trigger_threshold, first, sum(map(len, steps))
+        entry["offset"] = simulator.env.episode_tracker.simulation_start_time_step
+        entry["shown"] = [_NONE if name in _LACKING else 0.0 for name in records.FEATURES]
     return {"appliance": appliance, "cycle": np.concatenate([np.zeros(0, dtype=records.CYCLE), *steps])}
 
 
@@ -65,7 +65,7 @@ def _cycle(cycle: Mapping[str, Any], step_hours: float) -> np.ndarray:
     record = np.zeros(steps, dtype=records.CYCLE)
     record["earliest"], record["latest"] = whole["earliest_start_time_step"], whole["latest_start_time_step"]
     record["deadline"], record["steps"], record["energy"] = whole["deadline_time_step"], steps, profile
-    for step, own in enumerate(record):
+    for step, entry in enumerate(record):
         states = {
             records.PENDING: {"pending": 1.0, **_remaining(total, steps, step_hours)},
             records.RUNNING: {
@@ -76,7 +76,7 @@ def _cycle(cycle: Mapping[str, Any], step_hours: float) -> np.ndarray:
         }  # fmt: skip
         for state, values in states.items():
             shown = {**whole, **values}
-            own["shown"][state] = [float(shown.get(name, 0.0)) for name in records.FEATURES]
+            entry["shown"][state] = [float(shown.get(name, 0.0)) for name in records.FEATURES]
     return record
 
 

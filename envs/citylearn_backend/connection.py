@@ -16,8 +16,8 @@ def read_connection(building: Any) -> tuple[int, bool, int, np.ndarray, list[int
     phases, serves = building._phase_limits, building.electrical_service_enabled
     in_all = {"import_kw": building._building_charger_limit_kw}
     in_all |= building._electrical_service_limits["total"] if serves else {}
-    for own, scope in zip(limit, (in_all, *phases), strict=False):
-        own[:] = [np.nan if scope.get(f"{way}_kw") is None else scope[f"{way}_kw"] for way in ("import", "export")]
+    for powers, scope in zip(limit, (in_all, *phases), strict=False):
+        powers[:] = [np.nan if scope.get(f"{way}_kw") is None else scope[f"{way}_kw"] for way in ("import", "export")]
     return (
         records.SERVICE if serves else records.CHARGING_LIMITS,
         building._expose_charging_violation,
@@ -38,7 +38,7 @@ def on_phases(building: Any, charger: Any) -> list[int]:
 
 def _parts(building: Any, phase: str) -> list[int]:
     """Parts of a power on each phase of an electrical service, of which `balanced` and `all_phases` are all."""
-    names = [own["name"] for own in building._phase_limits]
+    names = [limits["name"] for limits in building._phase_limits]
     one = records.WHOLE if len(names) == 1 else 0
     parts = [
         one or (records.WHOLE if phase.upper() == name else records.THIRD * (phase.upper() not in names)) for name in names

@@ -20,8 +20,8 @@ def read_model(building: Any) -> Model:
     weights = {name: values.detach().numpy() for name, values in model.state_dict().items()}
 
     def by_layer(kind: str, first: int = 0) -> np.ndarray:
-        own = [_gates(weights[f"l_lstm.{kind}_l{layer}"]) for layer in range(first, model.num_layers)]
-        return np.array(own, np.float32) if own else np.zeros((0, model.hidden_size, 4 * model.hidden_size), np.float32)
+        layers = [_gates(weights[f"l_lstm.{kind}_l{layer}"]) for layer in range(first, model.num_layers)]
+        return np.array(layers, np.float32) if layers else np.zeros((0, model.hidden_size, 4 * model.hidden_size), np.float32)
 
     low, high = model.input_normalization_minimum, model.input_normalization_maximum
     return Model(
@@ -61,10 +61,10 @@ def read_inputs(building: Any, sources: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def _periodic(building: Any, sources: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Sine and cosine of each cyclic observation, as CityLearn computes them for one row."""
-    found = {}
+    periodic = {}
     for name, values in building.get_periodic_observation_metadata().items():
         if name in sources:
             angles = [2 * np.pi * value / max(values) for value in sources[name]]
-            found[f"{name}_sin"] = np.array([np.sin(angle) for angle in angles])
-            found[f"{name}_cos"] = np.array([np.cos(angle) for angle in angles])
-    return found
+            periodic[f"{name}_sin"] = np.array([np.sin(angle) for angle in angles])
+            periodic[f"{name}_cos"] = np.array([np.cos(angle) for angle in angles])
+    return periodic

@@ -29,7 +29,7 @@ def has_occupants(building: Any) -> bool:
 def check_occupants(schema_path: Path, buildings: Sequence[Any]) -> None:
     """Raise a ScenarioError for models and rows with which CityLearn would fail in the middle of a run."""
     peopled = (building for building in buildings if has_occupants(building) and not building.ignore_dynamics)
-    if faults := [f"{schema_path}: building {own.name}{fault}" for own in peopled for fault in _faults(own)]:
+    if faults := [f"{schema_path}: building {building.name}{fault}" for building in peopled for fault in _faults(building)]:
         raise ScenarioError(*faults)
 
 
@@ -95,6 +95,5 @@ def _read_tree(building: Any, model: Any, degrees: Mapping[int, float], sign: fl
 
 def read_habits(building: Any) -> np.ndarray:
     """`habit` of `envs.batch_backend.occupants.step`, shape (R, 4)."""
-    own = building.occupant.parameters
-    columns = own.a_increase, own.b_increase, own.a_decrease, own.b_decrease
-    return np.stack(columns, axis=-1)
+    parameters = building.occupant.parameters
+    return np.stack((parameters.a_increase, parameters.b_increase, parameters.a_decrease, parameters.b_decrease), axis=-1)

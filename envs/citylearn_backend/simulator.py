@@ -72,7 +72,7 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
     chargers = [charger for building in buildings for charger in building.electric_vehicle_chargers]
     number = {vehicle.name: i for i, vehicle in enumerate(vehicles)}
     of_batteries = [float(np.sqrt(np.asarray(v.battery.power_efficiency_curve)[1].max())) for v in vehicles]
-    found: list[tuple[float, ...]] = []
+    sessions: list[tuple[float, ...]] = []
     for index, charger in enumerate(chargers):
         series = charger.charger_simulation
         # Reading an attribute slices and copies it, so each is read once.
@@ -93,15 +93,15 @@ def read_sessions(buildings: Sequence[Any], vehicles: Sequence[Any], rows: int) 
             measured = float(current[start])
             arrival_soc, capacity = estimated if np.isnan(measured) else measured, float(vehicles[vehicle].battery.capacity)
             efficiency = of_charger * of_batteries[vehicle]
-            found.append((index, vehicle, start, row, arrival_soc, float(required[row]), capacity, efficiency))
-    found.sort(key=lambda session: session[3])
+            sessions.append((index, vehicle, start, row, arrival_soc, float(required[row]), capacity, efficiency))
+    sessions.sort(key=lambda session: session[3])
     integers, numbers = ("charger", "vehicle", "start", "end"), ("arrival_soc", "required_soc", "capacity_kwh", "efficiency")
-    columns = np.array(found, dtype=np.float64).reshape(-1, 8).T
+    columns = np.array(sessions, dtype=np.float64).reshape(-1, 8).T
     arrays = {
         name: values.astype(np.int64 if name in integers else np.float64)
         for name, values in zip((*integers, *numbers), columns, strict=True)
     }
-    building = np.array([number for number, own in enumerate(buildings) for _ in own.electric_vehicle_chargers], np.int64)
+    building = np.array([n for n, building in enumerate(buildings) for _ in building.electric_vehicle_chargers], np.int64)
     gives = np.array([charger.max_discharging_power > 0.0 for charger in chargers], bool)
     return Sessions(**arrays, building=building[arrays["charger"]], gives=gives[arrays["charger"]])
 
@@ -190,13 +190,13 @@ class CityLearnSimulator:
                     interface="flat",
                 )
             except Exception as error:
-                own = [found for found in trust.named_classes(schema) if found.name not in trust.CLASSES[found.role]]
-                if not own:
+                classes = [named for named in trust.named_classes(schema) if named.name not in trust.CLASSES[named.role]]
+                if not classes:
                     raise
                 # It is the user's code, which may raise anything.
                 raise ScenarioError(
-                    f"{schema_path}: CityLearn fails with classes of the schema's own, such as {own[0].place} {own[0].name} "
-                    f"({type(error).__name__}: {error}); correct their names or their code"
+                    f"{schema_path}: CityLearn fails with classes of the schema's own, such as {classes[0].place} "
+                    f"{classes[0].name} ({type(error).__name__}: {error}); correct their names or their code"
                 ) from error
             outages.fix_outages(self.env.buildings)
         if any(building.time_step_ratio not in (None, 1.0) for building in self.env.buildings):
@@ -402,14 +402,13 @@ class CityLearnSimulator:
         """See `Run`. CityLearn would count one hour more, as the buildings have advanced after the last step here."""
         from citylearn.building import DynamicsBuilding
 
-        taken = self.step_index
-        own = [
+        series = [
             b.net_electricity_consumption_without_storage_and_partial_load
             if isinstance(b, DynamicsBuilding)
             else b.net_electricity_consumption_without_storage
             for b in self.env.buildings
         ]
-        return np.array([series[:taken] for series in own], dtype=np.float64)
+        return np.array([values[: self.step_index] for values in series], dtype=np.float64)
 
     def _of_outages(self) -> tuple[np.ndarray, np.ndarray]:
         taken = self.step_index
@@ -420,8 +419,8 @@ class CityLearnSimulator:
             wanted = [*(getattr(b, f"{name}_demand") for name in USES), b.non_shiftable_load]
             served = [getattr(b, f"energy_from_{name}_{source}") for name in USES for source in ("device", "storage")]
             total, given = (
-                np.array([series[:taken] for series in own], dtype=np.float64).sum(axis=0)
-                for own in (wanted, [*served, b.energy_to_non_shiftable_load])
+                np.array([series[:taken] for series in parts], dtype=np.float64).sum(axis=0)
+                for parts in (wanted, [*served, b.energy_to_non_shiftable_load])
             )
             dark = b.power_outage_signal[:taken] > 0.0
             asked[n, dark], unserved[n, dark] = total[dark], np.maximum(total - given, 0.0)[dark]

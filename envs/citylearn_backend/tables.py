@@ -181,18 +181,18 @@ def read_meters(simulator: CityLearnSimulator) -> np.ndarray:
 
 def read_dynamics(simulator: CityLearnSimulator) -> dict[str, np.ndarray]:
     """`Tables.dynamics`."""
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     first = 0  # position of a building's first observation
     for n, (building, names) in enumerate(observed(simulator)):
         if has_dynamics(building):
-            found[f"{n}_series"] = read_inputs(building, _sources(building))
-            found |= {f"{n}_{name}": values for name, values in read_model(building)._asdict().items()}
+            arrays[f"{n}_series"] = read_inputs(building, _sources(building))
+            arrays |= {f"{n}_{name}": values for name, values in read_model(building)._asdict().items()}
         if has_occupants(building):
-            found[f"{n}_people_series"] = read_habits(building)
+            arrays[f"{n}_people_series"] = read_habits(building)
             people = read_people(building, dict(zip(names, range(first, first + len(names)), strict=True)))
-            found |= {f"{n}_people_{name}": values for name, values in people._asdict().items()}
+            arrays |= {f"{n}_people_{name}": values for name, values in people._asdict().items()}
         first += len(names)
-    return found
+    return arrays
 
 
 def read_comfort(simulator: CityLearnSimulator) -> np.ndarray:
@@ -317,14 +317,14 @@ def observed(simulator: CityLearnSimulator) -> list[tuple[Any, list[str]]]:
     """Buildings and the names that they contribute to the observation, in CityLearn's order."""
     env = simulator.env
     seen: set[str] = set()
-    found = []
+    pairs = []
     for n, building in enumerate(env.buildings):
         names = list(building.observations(normalize=False, periodic_normalization=False))
         shared = [name for name in names if name in env.shared_observations]
-        found.append((building, [name for name in names if n == 0 or name not in shared or name not in seen]))
+        pairs.append((building, [name for name in names if n == 0 or name not in shared or name not in seen]))
         seen.update(shared)
-    assert [name for _, names in found for name in names] == simulator.observation_names
-    return found
+    assert [name for _, names in pairs for name in names] == simulator.observation_names
+    return pairs
 
 
 def _sources(building: Any) -> dict[str, np.ndarray]:
@@ -402,7 +402,7 @@ def read_layout(simulator: CityLearnSimulator, tariff: DemandCharge | None, day_
     net_low, net_high = _net_bounds(simulator)
     net = iter(zip(net_low, net_high, strict=True))
     names, shown = simulator.observation_names, list[tuple[str, float, float]]()
-    moved = [people_move(building, name) for building, own in observed(simulator) for name in own]
+    moved = [people_move(building, name) for building, names in observed(simulator) for name in names]
     for name, low, high, change in zip(names, space.low.tolist(), space.high.tolist(), moved, strict=True):
         if name.endswith("_departure_time"):
             low, high = -1.0, longest_stay
@@ -458,14 +458,14 @@ def _net_bounds(simulator: CityLearnSimulator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_buildings(simulator: CityLearnSimulator, history: int = 0) -> Buildings:
-    """Buildings of a scenario; rows before `history` alone say how large one without a battery is, all rows where it is 0."""
+    """Buildings of a scenario; the size of one without a battery is its highest load before row `history`, or in all for 0."""
     buildings = simulator.env.buildings
     shared = set(simulator.env.shared_observations)
     owners: list[int] = []
     of_chargers: list[int] = []
     for n, (building, names) in enumerate(observed(simulator)):
-        own = {name for charger in building.electric_vehicle_chargers for name in charger_observations(charger.charger_id)}
-        of_chargers += [len(owners) + i for i, name in enumerate(names) if name in own]
+        charging = {name for charger in building.electric_vehicle_chargers for name in charger_observations(charger.charger_id)}
+        of_chargers += [len(owners) + i for i, name in enumerate(names) if name in charging]
         owners += [COMMON if name in shared else n for name in names]
     actions = [n for n, _ in owned_actions(buildings)]
     load = simulator.exogenous.load_kwh[:, : history or None]

@@ -68,9 +68,9 @@ def device_actions(buildings: Sequence[Any]) -> Iterator[tuple[int, int, int, fl
 
 def serving_actions(buildings: Sequence[Any], rows: int, actions: int) -> np.ndarray:
     """Of all rows, see `envs.batch_backend.tables.serving_actions`; shape (rows, actions)."""
-    found = np.zeros((rows, actions))
+    parts = np.zeros((rows, actions))
     for index, n, use, sign in device_actions(buildings):
         power = thermal_devices(buildings[n])[use].nominal_power * device_efficiencies(buildings[n])[:, use]
         power = power * device_hours(buildings[n])[use]
-        found[:, index] += sign * part_of_power(getattr(buildings[n].energy_simulation, f"{USES[use]}_demand"), power)
-    return found
+        parts[:, index] += sign * part_of_power(getattr(buildings[n].energy_simulation, f"{USES[use]}_demand"), power)
+    return parts
