@@ -55,13 +55,13 @@ class District:
     def chargers_of(self, building: int) -> list[tuple[int, dict[str, int]]]:
         """Of each charger with an action in a building the index of this action, and its raw observations by kind."""
         names, owners = self.layout.names, self.buildings.observations
-        found = []
+        chargers = []
         for name, action in self._owned(building):
             if name.startswith(CHARGER_ACTION):
                 kinds = charger_observations(name.removeprefix(CHARGER_ACTION))
-                own = [i for i in self.buildings.chargers if owners[i] == building and names[i] in kinds]
-                found.append((action, {kinds[names[i]]: i for i in own}))
-        return found
+                indices = [i for i in self.buildings.chargers if owners[i] == building and names[i] in kinds]
+                chargers.append((action, {kinds[names[i]]: i for i in indices}))
+        return chargers
 
     def _owned(self, building: int) -> list[tuple[str, int]]:
         return [(self.layout.actions[i], i) for i, n in enumerate(self.buildings.actions) if n == building]

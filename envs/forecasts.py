@@ -83,8 +83,8 @@ def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int) -> np.ndarray:
-    """Mean of each step of the day, (buildings, day), of steps and values of years; of all others for one without values."""
-    slots, values = np.concatenate([slot for slot, _ in years]), np.concatenate([own for _, own in years], axis=1)
+    """Mean of each step of the day, (buildings, day), of steps and values of years; of the others for one without."""
+    slots, values = np.concatenate([slot for slot, _ in years]), np.concatenate([value for _, value in years], axis=1)
     profile = np.stack([values[:, slots == slot].mean(axis=1) if (slots == slot).any() else np.full(len(values), np.nan)
                         for slot in range(day)], axis=1)  # fmt: skip
     return np.where(np.isnan(profile), np.nanmean(profile, axis=1, keepdims=True), profile)
@@ -108,21 +108,21 @@ def train_model(years: Sequence[tuple[SiteSeries, np.ndarray]], kind: Kind, step
     A sample is a building, a row and a number of steps ahead. Its target is what the series has there beyond its mean of the
     same time of the days before; its features are of `Past`. Rows that do not train are unknown, as target and as past.
     """
-    known = [np.where(own, series.values[kind], np.nan) for series, own in years]
+    known = [np.where(mask, series.values[kind], np.nan) for series, mask in years]
     together = np.concatenate(known, axis=1)
     if not np.nanmax(np.nanmax(together, axis=1) - np.nanmin(together, axis=1)):
         return None
     scale = scale_of(together)
     rng = np.random.default_rng(0)
-    total = sum(int(own.sum()) for _, own in years) * len(scale) * (steps - 1)
+    total = sum(int(mask.sum()) for _, mask in years) * len(scale) * (steps - 1)
     part = min(1.0, SAMPLES / max(total, 1))
     features, targets = [], []
-    for (series, own), values in zip(years, known, strict=True):
+    for (series, mask), values in zip(years, known, strict=True):
         past = Past.of(series, values / scale[:, np.newaxis])
         for ahead in range(1, steps):
             target = np.full(values.shape, np.nan)
             target[:, :-ahead] = past.values[:, ahead:]
-            building, row = np.nonzero(own & np.isfinite(target) & (rng.random(values.shape) < part))
+            building, row = np.nonzero(mask & np.isfinite(target) & (rng.random(values.shape) < part))
             features.append(past.features(building, row, ahead))
             targets.append(target[building, row] - past.usual(building, row, ahead))
     return LearnedModel(train_forest(np.concatenate(features), np.concatenate(targets)), scale)
@@ -149,9 +149,9 @@ class Past:
         """Past of a series, as far as it is known."""
         known = np.isfinite(values)
         shown = np.where(known, values, 0.0)
-        sums, counts = (np.cumsum(own, axis=1) for own in (shown, known.astype(np.float64)))
-        for own in (sums, counts):
-            own[:, series.day :] -= own[:, : -series.day].copy()
+        sums, counts = (np.cumsum(amounts, axis=1) for amounts in (shown, known.astype(np.float64)))
+        for totals in (sums, counts):
+            totals[:, series.day :] -= totals[:, : -series.day].copy()
         district = _mean(shown.sum(axis=0), known.sum(axis=0))
         return cls(series, values, mean_of_days(values, WEEK_DAYS, series.day), _mean(sums, counts), district)
 
@@ -159,15 +159,14 @@ class Past:
         """Mean of the last seven days at the time ahead, else of the last day, else of the train split; shape (samples,)."""
         before = same_hour_before(row, ahead, self.series.day)
         daily = np.where(before >= 0, self.daily[building, np.maximum(before, 0)], np.nan)
-        found = np.where(np.isnan(daily), self.last_day[building, row], daily)
-        return np.where(np.isnan(found), 1.0, found)
+        mean = np.where(np.isnan(daily), self.last_day[building, row], daily)
+        return np.where(np.isnan(mean), 1.0, mean)
 
     def features(self, building: np.ndarray, row: np.ndarray, ahead: int) -> np.ndarray:
         """Features, shape (samples, features), float32, of buildings and present rows, each of shape (samples,)."""
 
         def at(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-            own = values[building, np.maximum(rows, 0)]
-            return np.where(rows >= 0, own, np.nan)
+            return np.where(rows >= 0, values[building, np.maximum(rows, 0)], np.nan)
 
         lead, day = np.full(len(row), ahead), self.series.day
         before, week = (same_hour_before(row, lead, days * day) for days in (1, WEEK_DAYS))
@@ -196,8 +195,8 @@ def forecast_table(
     for ahead in range(1, steps):
         for n, scale in enumerate(model.scale):
             building = np.full(len(row), n)
-            found = past.usual(building, row, ahead) + model.forest.predict(past.features(building, row, ahead))
-            table[n, :, ahead - 1] = np.maximum(found, 0.0) * scale
+            forecast = past.usual(building, row, ahead) + model.forest.predict(past.features(building, row, ahead))
+            table[n, :, ahead - 1] = np.maximum(forecast, 0.0) * scale
     return table
 
 
@@ -252,7 +251,7 @@ def train_forest(features: np.ndarray, target: np.ndarray) -> Forest:
 
 def _as_arrays(model: Any) -> Forest:
     nodes = [tree.nodes for (tree,) in model._predictors]
-    sizes = [len(own) for own in nodes]
+    sizes = [len(tree) for tree in nodes]
     first = np.cumsum([0, *sizes[:-1]])
     offset, all_nodes = np.repeat(first, sizes), np.concatenate(nodes)
     leaf = all_nodes["is_leaf"].astype(bool)
@@ -273,7 +272,7 @@ def _predict(
     features: np.ndarray, first: np.ndarray, feature: np.ndarray, threshold: np.ndarray, missing_left: np.ndarray,
     left: np.ndarray, right: np.ndarray, value: np.ndarray, base: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    found = np.full(features.shape[0], base[0])
+    predictions = np.full(features.shape[0], base[0])
     # Tree by tree, so that its nodes stay in the processor's cache.
     for root in first:
         for i in range(features.shape[0]):
@@ -282,8 +281,8 @@ def _predict(
                 seen = features[i, feature[node]]
                 goes_left = missing_left[node] if np.isnan(seen) else seen <= threshold[node]
                 node = left[node] if goes_left else right[node]
-            found[i] += value[node]
-    return found
+            predictions[i] += value[node]
+    return predictions
 
 
 Method = Literal["yesterday", "seven-days", "learned", "exact"]

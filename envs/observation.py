@@ -76,8 +76,8 @@ class ObservationLayout:
     @cached_property
     def any_chargers(self) -> ChargerGroups | None:
         """The same where there is a single one too; None where there is none, or no feature that all have."""
-        own = enumerate(self.actions)
-        known = [(i, name.removeprefix(CHARGER_ACTION)) for i, name in own if name.startswith(CHARGER_ACTION)]
+        numbered = enumerate(self.actions)
+        known = [(i, name.removeprefix(CHARGER_ACTION)) for i, name in numbered if name.startswith(CHARGER_ACTION)]
         features: list[dict[str, int]] = []
         taken: set[int] = set()
         for _, charger in known:
@@ -97,7 +97,7 @@ class ObservationLayout:
         if _REQUIRED_SOC in common and _SOC in common:
             required, soc = common.index(_REQUIRED_SOC), common.index(_SOC)
             uncontrolled = tuple(
-                self._charging(own, action, required, soc) for own, action in zip(observations, actions, strict=True)
+                self._charging(indices, action, required, soc) for indices, action in zip(observations, actions, strict=True)
             )
         return ChargerGroups(observations, actions, uncontrolled)
 
@@ -134,7 +134,7 @@ class ObservationLayout:
     def seeing(self, names: tuple[str, ...], bounds: np.ndarray) -> ObservationLayout:
         """The same layout with further observations and their bounds, shape (further, 2), before the peaks."""
         at = self.simulated
-        low, high = ((*own[:at], *more, *own[at:]) for own, more in zip((self.low, self.high), bounds.T.tolist(), strict=True))
+        low, high = ((*old[:at], *new, *old[at:]) for old, new in zip((self.low, self.high), bounds.T.tolist(), strict=True))
         return replace(self, names=(*self.names[:at], *names, *self.names[at:]), low=low, high=high)
 
     @property
@@ -165,10 +165,10 @@ def join_layouts(layouts: Sequence[ObservationLayout]) -> ObservationLayout:
     """One layout for several segments of one split: the widest bounds of each observation."""
     return replace(
         layouts[0],
-        low=tuple(map(min, zip(*(own.low for own in layouts), strict=True))),
-        high=tuple(map(max, zip(*(own.high for own in layouts), strict=True))),
+        low=tuple(map(min, zip(*(layout.low for layout in layouts), strict=True))),
+        high=tuple(map(max, zip(*(layout.high for layout in layouts), strict=True))),
         # Of the first segment in which a vehicle comes to the charger.
-        hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(own.hourly_soc for own in layouts), strict=True)),
+        hourly_soc=tuple(next(filter(None, rises), 0.0) for rises in zip(*(each.hourly_soc for each in layouts), strict=True)),
     )
 
 
@@ -177,11 +177,11 @@ def layout_gap(trained: ObservationLayout, other: ObservationLayout) -> str:
 
     For shared ones see `tuning.algorithms.networks.building_kinds.why_unfit`.
     """
-    for what, own, theirs in (("observations", trained.names, other.names), ("actions", trained.actions, other.actions)):
-        if len(own) != len(theirs):
-            return f"{len(theirs)} {what}, not {len(own)}"
-        if own != theirs:
-            differs = next(theirs[i] for i in range(len(own)) if own[i] != theirs[i])
+    for what, ours, theirs in (("observations", trained.names, other.names), ("actions", trained.actions, other.actions)):
+        if len(ours) != len(theirs):
+            return f"{len(theirs)} {what}, not {len(ours)}"
+        if ours != theirs:
+            differs = next(theirs[i] for i in range(len(ours)) if ours[i] != theirs[i])
             return f"other {what}, such as {differs}"
     return ""
 

@@ -58,8 +58,8 @@ def check_own_reward(scenario: Scenario) -> None:
         return
     year = scenario.years("train")[0]
     path = scenario.schema_path(year)
-    own = [found.name for found in reward_classes(read_schema(path)) if found.name not in CLASSES["reward"]]
-    if not own:
+    names = [named.name for named in reward_classes(read_schema(path)) if named.name not in CLASSES["reward"]]
+    if not names:
         return
     try:
         with SIMULATORS.lend(scenario, year, with_reward=True) as simulator, warnings.catch_warnings(action="ignore"):
@@ -70,12 +70,12 @@ def check_own_reward(scenario: Scenario) -> None:
     except Exception as error:
         # It is the user's code, which may raise anything. Without it CityLearn ran through the site before.
         raise ScenarioError(
-            f"{path}: CityLearn fails with the reward {own[0]} ({type(error).__name__}: {error}); it is made as CityLearn "
+            f"{path}: CityLearn fails with the reward {names[0]} ({type(error).__name__}: {error}); it is made as CityLearn "
             "makes its own, and its calculate(observations) gives a list of numbers"
         ) from error
     if broken := [(hour, value) for hour, value in enumerate(rewards) if not math.isfinite(value)]:
         hour, value = broken[0]
-        raise ScenarioError(f"{path}: the reward {own[0]} is {value} in hour {hour} of the uncontrolled site; mend its class")
+        raise ScenarioError(f"{path}: the reward {names[0]} is {value} in hour {hour} of the uncontrolled site; mend its class")
 
 
 def steps_per_second(scenario: Scenario) -> float:
@@ -149,7 +149,7 @@ def check_stays(scenario: Scenario, split: Split) -> None:
     stays = {year: year_tables(scenario, year).sessions for year in {window.year for window in windows}}
     # A vehicle that was there before brings what the uncontrolled run had given it by then.
     counted = any((stays[w.year].within(w.start, w.hours) & (stays[w.year].start >= w.start)).any() for w in windows)
-    if known := 0 if counted else sum(len(own.end) for own in stays.values()):
+    if known := 0 if counted else sum(len(sessions.end) for sessions in stays.values()):
         longest, splits = max(window.lasts for window in windows), long_splits(scenario)
         remedies = [f"search with splits that have some, as {' '.join(splits)}"] if splits else []
         remedies += ["give at least 20 weeks"] if longest < WEEK or not splits else []
@@ -184,7 +184,7 @@ def check_people(scenario: Scenario, split: Split) -> None:
         return
     windows = scenario.windows(split)
     series = {year: _series(scenario, year) for year in {window.year for window in windows}}
-    felt = {year: own.occupied & np.isfinite(own.cool_above_c) for year, own in series.items()}
+    felt = {year: exogenous.occupied & np.isfinite(exogenous.cool_above_c) for year, exogenous in series.items()}
     if not any(felt[w.year][:, w.rows].any() for w in windows):
         raise ScenarioError(
             f"{scenario.title}: in no hour of {split} there are people (occupant_count) with set points, so the best policy "

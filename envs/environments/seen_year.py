@@ -65,8 +65,8 @@ def seen_template(scenario: Scenario, year: int, seen: Seen, own_layout: bool = 
         return plain
     layout, values = seen_layout(scenario, seen, year, own_layout), seen_rows(scenario, year, seen)
     first = layout.names.index(seen.names(1)[0])
-    own = slice(first, first + values.shape[1])
-    centre, inverse = (each[own] for each in layout.linear)
+    columns = slice(first, first + values.shape[1])
+    centre, inverse = (each[columns] for each in layout.linear)
     scaled = np.clip((values.astype(np.float64) - centre) * inverse, -1.0, 1.0).astype(np.float32)
     return np.concatenate([plain[:, :first], scaled, plain[:, first:]], axis=1)
 
@@ -77,8 +77,8 @@ def seen_buildings(scenario: Scenario, seen: Seen, split: Split = "train") -> Di
     if seen.is_plain:
         return plain
     year = scenario.years(split)[0]
-    of = (*plain.buildings.observations, *owners(scenario, year, seen))
-    return District(seen_layout(scenario, seen, year, own_layout=True), replace(plain.buildings, observations=of))
+    observations = (*plain.buildings.observations, *owners(scenario, year, seen))
+    return District(seen_layout(scenario, seen, year, own_layout=True), replace(plain.buildings, observations=observations))
 
 
 def models_to_train(scenario: Scenario) -> list[tuple[Kind, int, int | None]]:
@@ -110,10 +110,10 @@ def seen_table(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
     if not scenario.segments:
         return seen_rows(scenario, scenario.years("test")[0], seen)
     assert scenario.schema is not None
-    own = {year: seen_rows(scenario, year, seen) for year in scenario.years(split)}
-    width = next(iter(own.values())).shape[1]
+    by_year = {year: seen_rows(scenario, year, seen) for year in scenario.years(split)}
+    width = next(iter(by_year.values())).shape[1]
     table = np.full((count_steps(scenario.schema) + 1, width), np.nan, dtype=np.float32)
-    for year, rows in own.items():
+    for year, rows in by_year.items():
         segment = scenario.segments[year]
         table[segment.first : segment.end] = rows[segment.history :]
     return table
@@ -127,8 +127,8 @@ def first_row(scenario: Scenario) -> int:
 def owners(scenario: Scenario, year: int, seen: Seen) -> tuple[int, ...]:
     """Building of each, see `envs.district.Buildings.observations`."""
     buildings = len(year_series(scenario, year).values["load"])
-    own = seen.own(plan_of(scenario, year))
-    return (*(n for n in range(buildings) for _ in own), *(COMMON for _ in seen.common))
+    names = seen.own(plan_of(scenario, year))
+    return (*(n for n in range(buildings) for _ in names), *(COMMON for _ in seen.common))
 
 
 @lru_cache(maxsize=8)
@@ -140,10 +140,10 @@ def plan_of(scenario: Scenario, year: int) -> tuple[str, ...]:
 def seen_bounds(scenario: Scenario, split: Split, seen: Seen) -> np.ndarray:
     """Widened bounds in a split's own rows of its first year, or of all its segments; shape (observations, 2)."""
     years = scenario.years(split)[: None if scenario.segments else 1]
-    own = np.concatenate(
+    values = np.concatenate(
         [seen_rows(scenario, window.year, seen)[window.rows] for window in scenario.windows(split) if window.year in years]
     )
-    low, high = own.min(axis=0).astype(np.float64), own.max(axis=0).astype(np.float64)
+    low, high = values.min(axis=0).astype(np.float64), values.max(axis=0).astype(np.float64)
     margin = MARGIN * (high - low)
     return np.stack([low - margin, high + margin], axis=1)
 
@@ -171,7 +171,7 @@ def _shadow_key(scenario: Scenario, year: int, seen: Seen) -> str:
 
 def planned_site(scenario: Scenario, year: int, weights: Weights) -> MpcSite:
     """A site year as the plans that policies see know it: with the means of the train split, which are all that it may know."""
-    scale = scale_of([(year_reference(scenario, own.year), own) for own in scenario.windows("train")])
+    scale = scale_of([(year_reference(scenario, window.year), window) for window in scenario.windows("train")])
     reference = year_reference(scenario, year).scaled_by(scale)
     return MpcSite.of(year_tables(scenario, year), reference, weights, room_models(scenario))
 
@@ -189,15 +189,15 @@ def run_shadow(
     site = planned_site(scenario, year, weights)
     ahead = horizon_steps(scenario)
     plant = Plant(site, Vehicles(tables, reference), site_forecast(scenario, year, method, ahead, crossed=True), ahead)
-    actions, found = planned_actions(tables), list[PlannedHours]()
+    actions, planned = planned_actions(tables), list[PlannedHours]()
     steps = hours or reference.run.net_kwh.shape[1]
     simulator = BatchSimulator({year: Year(tables, reference=reference)}, 1, weights=weights)
     controller = ModelPredictiveControl(
-        simulator, {year: plant}, on_plan=lambda state, plan: found.append(planned_hour(site, actions, state, plan))
+        simulator, {year: plant}, on_plan=lambda state, plan: planned.append(planned_hour(site, actions, state, plan))
     )
     simulator.begin(0, year, 0, steps, EVALUATION_SEED)
     for step in range(steps):
         simulator.step(controller(simulator.observation))
         if on_progress and step % STEPS_BETWEEN_REPORTS == 0:
             on_progress(step / steps)
-    return PlannedHours(*(np.stack(hours_of).astype(np.float32) for hours_of in zip(*found, strict=True)))
+    return PlannedHours(*(np.stack(hours_of).astype(np.float32) for hours_of in zip(*planned, strict=True)))

@@ -169,7 +169,7 @@ class SiteEnv(gym.Env[np.ndarray, np.ndarray]):
     def set_state(self, state: dict[str, Any]) -> None:
         """Take the steps of a state of `get_state` again, in place of a `reset`; a `ValueError` for an impossible state."""
         window, seed, charge, following = (state[name] for name in ("window", "drift_seed", "charge", "next_window"))
-        if not any(tuple(window) == astuple(own) for own in self.windows):
+        if tuple(window) not in map(astuple, self.windows):
             raise ValueError(f"{window!r:.80} is no window of this environment")
         if type(seed) is not int or not 0 <= seed < 2**31 or type(following) is not int or not 0 <= charge <= 1:
             raise ValueError("a state has numbers that no episode has")
@@ -313,6 +313,6 @@ class SiteEnvs(SyncVectorEnv):
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from a state of `get_state`, in place of a `reset`; a `ValueError` for another number of copies."""
-        for env, own in zip(self.envs, state["copies"], strict=True):
-            env.set_state(own)
+        for env, copy in zip(self.envs, state["copies"], strict=True):
+            env.set_state(copy)
         self._autoreset_envs = state["over"].copy()

@@ -82,8 +82,8 @@ class SiteVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         if options and STARTS in options:
             for b, start in enumerate(options[STARTS]):
-                own = start.window
-                self.simulator.begin(b, own.year, own.start, own.hours, EVALUATION_SEED, start.charge)
+                window = start.window
+                self.simulator.begin(b, window.year, window.start, window.hours, EVALUATION_SEED, start.charge)
             return self._observation(), {}
         for b in range(self.num_envs):
             window = self._draw()

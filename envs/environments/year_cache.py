@@ -73,8 +73,8 @@ def year_reference(scenario: Scenario, year: int, on_progress: Progress | None =
     split = scenario.split_of(year)
 
     def scale() -> dict[str, float]:
-        windows = scenario.windows(split)
-        return scale_of([(reference if own.year == year else _own_reference(scenario, own.year), own) for own in windows])
+        pairs = ((window.year, window) for window in scenario.windows(split))
+        return scale_of([(reference if other == year else _own_reference(scenario, other), window) for other, window in pairs])
 
     return reference.scaled_by(cached_json(dict[str, float], f"{scenario.key}/scale-{split}-v{SCALE_VERSION}.json", scale))
 
@@ -143,23 +143,23 @@ def _served(scenario: Scenario, split: Split, layout: ObservationLayout) -> tupl
     if not serves_people(scenario) or beyond_batch(scenario):
         return ()
     history, features, actions = _history(scenario, split), list[np.ndarray](), list[np.ndarray]()
-    for own in [Window(scenario.years(split)[0], 0, history)] if history else scenario.windows(split):
-        tables, part = Tables.load(tables_file(scenario, own.year)), own.rows
+    for window in [Window(scenario.years(split)[0], 0, history)] if history else scenario.windows(split):
+        tables, part = Tables.load(tables_file(scenario, window.year)), window.rows
         low, span = (tables.site["action"][name] for name in ("low", "span"))
         given = serving_actions(tables.site["thermal"], tables.rows["meter"][part], len(low))
-        # Storages rest in the middle, whatever nothing means in their range.
+        # Storages rest in the middle of their range, also where a power of zero lies elsewhere in it.
         actions.append(np.where(given.any(axis=0), scaled(given, low, low + span), 0.0))
         features.append(layout.scale_exogenous(tables.rows["template"][part]).astype(np.float64))
     seen = np.concatenate(features)
-    # What depends on actions is left out, and reads the same in all hours. Of what is all but the same nothing is learned.
+    # Nothing is learned of observations that hardly vary, such as those that depend on actions: the template has none.
     seen[:, np.ptp(seen, axis=0) < _VARIES] = 0.0
     weights = np.linalg.lstsq(np.c_[seen, np.ones(len(seen))], np.concatenate(actions), rcond=_VARIES)[0]
     return tuple(map(tuple, weights.T.tolist()))
 
 
 def _template_key(scenario: Scenario, year: int, day_peak: bool, own_layout: bool = False) -> str:
-    own = "-own" if own_layout and not scenario.same_buildings(scenario.split_of(year)) else ""
-    return f"{scenario.key}/observations{_seen(day_peak)}{own}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
+    suffix = "-own" if own_layout and not scenario.same_buildings(scenario.split_of(year)) else ""
+    return f"{scenario.key}/observations{_seen(day_peak)}{suffix}-{year}-v{LAYOUT_VERSION}-{TABLES_VERSION}.npy"
 
 
 def _seen(day_peak: bool) -> str:

@@ -104,8 +104,8 @@ def learned_model(scenario: Scenario, kind: Kind, steps: int, without: int | Non
     def years() -> list[tuple[SiteSeries, np.ndarray]]:
         years = _train_years(scenario)
         if without is None:
-            return [(series, own) for _, series, own in years]
-        return [(series, own & (_folds(scenario, year) != without)) for year, series, own in years]
+            return [(series, mask) for _, series, mask in years]
+        return [(series, mask & (_folds(scenario, year) != without)) for year, series, mask in years]
 
     return cached_model(_model_key(scenario, kind, steps, without), years, kind, steps)
 
@@ -131,15 +131,15 @@ def _model_key(scenario: Scenario, kind: Kind, steps: int, without: int | None) 
 
 def _folds(scenario: Scenario, year: int) -> np.ndarray:
     """Fold of each row, as weeks (or shorter pieces) of training take turns; `_NO_FOLD` elsewhere; shape (rows,)."""
-    found = np.full(year_series(scenario, year).rows, _NO_FOLD)
+    folds = np.full(year_series(scenario, year).rows, _NO_FOLD)
     windows, before = scenario.windows("train"), 0
     length = max(1, min(WEEK * windows[0].per_hour, sum(window.hours for window in windows) // FOLDS))
     for window in windows:
         if window.year == year:
-            own = found[window.rows]
-            own[:] = (before + np.arange(len(own))) // length % FOLDS
+            part = folds[window.rows]
+            part[:] = (before + np.arange(len(part))) // length % FOLDS
         before += window.hours
-    return found
+    return folds
 
 
 def _of_other_buildings(model: LearnedModel, scenario: Scenario, year: int, kind: Kind) -> LearnedModel:
@@ -196,14 +196,14 @@ def series_of(reference: Reference, tables: Tables) -> SiteSeries:
 
 def _of_devices(tables: Tables, steps: int) -> dict[Kind, np.ndarray]:
     """Series of the uses with a tank or a device that acts, of all buildings; see `SiteSeries.values`."""
-    meter, found = tables.rows["meter"][:steps], dict[Kind, np.ndarray]()
+    meter, series = tables.rows["meter"][:steps], dict[Kind, np.ndarray]()
     acts = tables.site["thermal"]["device_action"] >= 0
     for use in (use for i, use in enumerate(USES) if acts[:, i].any() or f"{use}{TANK_ACTION}" in planned_actions(tables)):
         demand, efficiency = (meter[name][:, :, USES.index(use)].T.astype(np.float64) for name in ("demand", "cop"))
-        found[DEMANDS[use]] = demand
-        # A building without the device has none.
-        found[EFFICIENCIES[use]] = np.where(np.isfinite(efficiency) & (efficiency > 0.0), efficiency, 1.0)
-    return found
+        series[DEMANDS[use]] = demand
+        # It is 1 where a building has no such device.
+        series[EFFICIENCIES[use]] = np.where(np.isfinite(efficiency) & (efficiency > 0.0), efficiency, 1.0)
+    return series
 
 
 def _of_rooms(tables: Tables, run: Run, steps: int) -> dict[Kind, np.ndarray]:
@@ -251,20 +251,20 @@ def train_statistics(scenario: Scenario, steps: int) -> TrainStatistics:
     years = _train_years(scenario)
     day, kinds = years[0][1].day, years[0][1].kinds
     profile = {
-        kind: mean_profile([(series.slot[own], series.values[kind][:, own]) for _, series, own in years], day) for kind in kinds
+        kind: mean_profile([(each.slot[mask], each.values[kind][:, mask]) for _, each, mask in years], day) for kind in kinds
     }
-    by_year = [_charging_by_age(scenario, year, series, own, steps) for year, series, own in years]
+    by_year = [_charging_by_age(scenario, year, series, mask, steps) for year, series, mask in years]
     young, total = (np.sum(parts, axis=0) for parts in zip(*by_year, strict=True))
     share = np.divide(young, total[..., np.newaxis], out=np.zeros_like(young), where=total[..., np.newaxis] > 0.0)
-    return TrainStatistics(profile, share, mean_error([(series, own) for _, series, own in years]))
+    return TrainStatistics(profile, share, mean_error([(series, mask) for _, series, mask in years]))
 
 
 def mean_error(years: Sequence[tuple[SiteSeries, np.ndarray]]) -> float:
     """Mean error of the means of seven days, over the mean value, of load and PV together, in the rows that train."""
     error, total = 0.0, 0.0
-    for series, own in years:
+    for series, mask in years:
         for kind in ("load", "pv"):
-            values = np.where(own, series.values[kind], np.nan)
+            values = np.where(mask, series.values[kind], np.nan)
             before = mean_of_days(values, WEEK_DAYS, series.day)[:, : -series.day]
             differ = np.abs(before - values[:, series.day :])
             known = np.isfinite(differ)
@@ -274,7 +274,7 @@ def mean_error(years: Sequence[tuple[SiteSeries, np.ndarray]]) -> float:
 
 
 def _charging_by_age(
-    scenario: Scenario, year: int, series: SiteSeries, own: np.ndarray, steps: int
+    scenario: Scenario, year: int, series: SiteSeries, mask: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Energy that vehicles take on the uncontrolled site, by step of the day and by the steps since their arrival.
 
@@ -283,7 +283,7 @@ def _charging_by_age(
     tables, reference = Tables.load(tables_file(scenario, year), template=False), year_reference(scenario, year)
     buildings, day = len(series.values["charging"]), series.day
     sessions, charger = reference.sessions, tables.site["charger"]
-    counted = own[np.minimum(sessions.start, len(own) - 1)] & (sessions.start < len(own))
+    counted = mask[np.minimum(sessions.start, len(mask) - 1)] & (sessions.start < len(mask))
     at = charger[sessions.charger]
     power = at["charge_max"] / tables.exogenous.steps_per_hour
     energy = sessions.required_kwh / np.maximum(at["efficiency"], 1e-9)

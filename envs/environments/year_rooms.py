@@ -31,7 +31,7 @@ def room_models(scenario: Scenario) -> RoomModels | None:
 
 def _fitted(scenario: Scenario, years: tuple[int, ...]) -> RoomModels:
     samples = [_disturbed(year_tables(scenario, year)) for year in years]
-    trained = [train_rows(scenario, year, len(warm)) for year, (warm, _) in zip(years, samples, strict=True)]
+    masks = [train_rows(scenario, year, len(warm)) for year, (warm, _) in zip(years, samples, strict=True)]
     site = year_tables(scenario, years[0]).site
     lookback, thermal = site["building"]["lookback"], site["thermal"]
     buildings = len(lookback)
@@ -39,8 +39,8 @@ def _fitted(scenario: Scenario, years: tuple[int, ...]) -> RoomModels:
     for n in np.flatnonzero(lookback > 0):
         uses = np.flatnonzero(thermal["device_action"][n] >= 0)
         inputs, outputs = [], []
-        for (indoor, delivered), own in zip(samples, trained, strict=True):
-            rows = np.flatnonzero(own)
+        for (indoor, delivered), mask in zip(samples, masks, strict=True):
+            rows = np.flatnonzero(mask)
             rows = rows[rows > lookback[n] + 1]
             deviation, surplus = (values - values[:, :1] for values in (indoor[:, :, n], delivered[:, :, n][..., uses]))
             columns = [deviation[rows - 1, 1:, np.newaxis], surplus[rows, 1:], surplus[rows - 1, 1:]]
