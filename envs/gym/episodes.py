@@ -27,8 +27,8 @@ def check_finite(observations: Any, rewards: Any) -> None:
     """Raise an EnvError for what no policy can learn from: observations or rewards that are no finite numbers."""
     for name, values in (("observations", observations), ("rewards", rewards)):
         if not (finite := np.isfinite(values)).all():
-            found = np.asarray(values)[~finite].flat[0]
-            raise EnvError(f"the environment gave {found} in its {name}, which have to be finite numbers")
+            value = np.asarray(values)[~finite].flat[0]
+            raise EnvError(f"the environment gave {value} in its {name}, which have to be finite numbers")
 
 
 def check_endless(steps: int) -> None:

@@ -120,13 +120,13 @@ def look(source: Source) -> Probe:
         other.step(other.action_space.sample())
     each = (process.memory_info().rss - with_first) // COPIES
     space = env.action_space
-    found = Probe(
+    probe = Probe(
         spaces.flatdim(env.observation_space), spaces.flatdim(space), kind_of(space), seconds, episode, ended, max(each, 0),
         max(first - before, 0), tuple(sorted(reported)), findings_of(source),
     )  # fmt: skip
     for one in (env, *others):
         one.close()
-    return found
+    return probe
 
 
 def _check_step(env: gym.Env[Any, Any]) -> None:

@@ -174,6 +174,6 @@ def first_line(error: BaseException) -> str:
     text = printable(str(error).strip().partition("\n")[0])
     if isinstance(error, EnvError):
         return text
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename)]
-    where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})" if own else ""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename)]
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno}, in {frames[-1].name})" if frames else ""
     return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"

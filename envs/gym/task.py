@@ -83,7 +83,7 @@ class EnvTask:
 
     @property
     def _reported(self) -> list[Measure]:
-        named = [*self.aim.objectives, *(own.measure for own in self.aim.requirements)]
+        named = [*self.aim.objectives, *(requirement.measure for requirement in self.aim.requirements)]
         return [measure for measure in dict.fromkeys(named) if measure.name.startswith(INFO)]
 
     def check_reported(self) -> None:
