@@ -181,14 +181,14 @@ class Aim:
         if measure == second:
             raise AimError(f"--objective {objective}: both are {measure.name}; give two different KPIs, or one")
         requirements = tuple(Requirement.parse(text, find) for text in require)
-        bounds = [(own.measure.name, own.sign) for own in requirements]
-        for own, key in zip(requirements, bounds, strict=True):
+        bounds = [(requirement.measure.name, requirement.sign) for requirement in requirements]
+        for requirement, key in zip(requirements, bounds, strict=True):
             if bounds.count(key) > 1:
-                raise AimError(f"--require: {key[0]}{key[1]} is given twice; keep one of them ({own.text})")
-        least, most = ({own.measure.name: own for own in requirements if own.sign == sign} for sign in (">=", "<="))
-        for name, own in least.items():
-            if name in most and own.bound > most[name].bound:
-                raise AimError(f"--require: no value meets both {own.text} and {most[name].text}; change one of them")
+                raise AimError(f"--require: {key[0]}{key[1]} is given twice; keep one of them ({requirement.text})")
+        stated = dict(zip(bounds, requirements, strict=True))
+        for (name, sign), least in stated.items():
+            if sign == ">=" and (most := stated.get((name, "<="))) and least.bound > most.bound:
+                raise AimError(f"--require: no value meets both {least.text} and {most.text}; change one of them")
         return cls(Weights.parse(weights), measure, requirements, second)
 
     @property
@@ -204,7 +204,7 @@ class Aim:
     @property
     def names(self) -> str:
         """What `parse` reads as objective."""
-        return " ".join(own.name for own in self.objectives)
+        return " ".join(measure.name for measure in self.objectives)
 
     @property
     def share(self) -> RewardShare | None:
@@ -213,7 +213,7 @@ class Aim:
 
     def measured(self, columns: Mapping[str, Measure]) -> Aim:
         """The same aim, its objectives as the columns of evaluations have them: these know in which money a site is paid."""
-        known = [columns.get(own.name, own) if own != SCORE else own for own in self.objectives]
+        known = [columns.get(measure.name, measure) if measure != SCORE else measure for measure in self.objectives]
         return replace(self, objective=known[0], second=known[1] if self.second else None)
 
     def alone(self, name: str) -> Aim:
@@ -223,16 +223,16 @@ class Aim:
     @property
     def require(self) -> tuple[str, ...]:
         """What `parse` reads as requirements."""
-        return tuple(own.text for own in self.requirements)
+        return tuple(requirement.text for requirement in self.requirements)
 
     @property
     def facts(self) -> dict[str, str]:
         """What differs from the default, by what it is called, as a person reads it."""
         facts = {} if self.weights.is_default else {"weights": self.weights.shown}
         if not self.is_score:
-            facts["objective"] = " and ".join(f"{own.name} ({own.better} is better)" for own in self.objectives)
+            facts["objective"] = " and ".join(f"{measure.name} ({measure.better} is better)" for measure in self.objectives)
         if self.requirements:
-            facts["requirements"] = ", ".join(own.shown for own in self.requirements)
+            facts["requirements"] = ", ".join(requirement.shown for requirement in self.requirements)
         return facts
 
     @property
@@ -252,19 +252,19 @@ class Aim:
         )
 
     def _services(self, rows: Years) -> list[Service]:
-        return services(rows, [own.measure.name for own in self.requirements])
+        return services(rows, [requirement.measure.name for requirement in self.requirements])
 
     def required(self, rows: Years) -> str:
         """All that a policy has to meet on the site of these rows, in words."""
-        return " and ".join([*(own.shown for own in self.requirements), *(own.text for own in self._services(rows))])
+        return " and ".join([*(each.shown for each in self.requirements), *(each.text for each in self._services(rows))])
 
     def _required(self, rows: Years) -> tuple[Requirement, ...]:
         known = measures()
-        kept = (Requirement(known[own.measure.name], own.sign, own.bound(rows)) for own in self._services(rows))
+        kept = (Requirement(known[service.measure.name], service.sign, service.bound(rows)) for service in self._services(rows))
         return (*self.requirements, *kept)
 
     def _shortfall(self, rows: Sequence[Row]) -> float | None:
-        short = sum(own.shortfall(own.measure.value(rows)) for own in self._required(rows))
+        short = sum(requirement.shortfall(requirement.measure.value(rows)) for requirement in self._required(rows))
         return short if short or self.requirements else None
 
     def goal(self, outcome: Outcome) -> float:
@@ -300,7 +300,7 @@ class Aim:
         """What a line says of an outcome: the score, then what else was aimed at."""
         parts = [f"score {SCORE.shown(outcome.score)}"]
         values = zip(self.objectives, (outcome.objective, outcome.objective_2), strict=False)
-        parts += [f"{own.name} {own.shown(value)}" for own, value in values if value is not None]
+        parts += [f"{measure.name} {measure.shown(value)}" for measure, value in values if value is not None]
         if outcome.shortfall:
             parts.append(self._missed)
         return ", ".join(parts)
@@ -317,14 +317,14 @@ class Aim:
     def missed(self, rows: Years) -> list[str]:
         """Requirements that a policy misses, each with its value and that of the uncontrolled site."""
         lines = []
-        for own in self._required(rows):
-            value = own.measure.value(rows)
-            if own.shortfall(value):
-                before = own.measure.value(rows, SITE)
-                site = "" if math.isnan(before) else f"; the uncontrolled site {own.measure.exact(before)}"
-                # That of a service is computed.
-                told = own if own in self.requirements else replace(own, bound=round(own.bound, 4))
-                lines.append(f"{told.shown} (it has {own.measure.exact(value)}{site})")
+        for requirement in self._required(rows):
+            value = requirement.measure.value(rows)
+            if requirement.shortfall(value):
+                before = requirement.measure.value(rows, SITE)
+                site = "" if math.isnan(before) else f"; the uncontrolled site {requirement.measure.exact(before)}"
+                # The bound of a service is computed, so it has many digits.
+                bound = requirement.bound if requirement in self.requirements else round(requirement.bound, 4)
+                lines.append(f"{replace(requirement, bound=bound).shown} (it has {requirement.measure.exact(value)}{site})")
         return lines
 
     def idle(self, scenario: Scenario) -> dict[str, str]:
@@ -364,8 +364,8 @@ class Aim:
             raise AimError(f"--weights: none of them can do anything: {'; '.join(idle.values())}")
         if self.second and SCORE_2023 in self.names.split():
             raise AimError(f"--objective {SCORE_2023}: what it gains on the uncontrolled site is not known; leave out one")
-        aimed = [("--objective", own) for own in self.objectives]
-        for option, measure in (*aimed, *(("--require", own.measure) for own in self.requirements)):
+        aimed = [("--objective", measure) for measure in self.objectives]
+        for option, measure in (*aimed, *(("--require", requirement.measure) for requirement in self.requirements)):
             if reason := absent(scenario, measure):
                 raise AimError(f"{option} {measure.name}: {reason}; leave it out, or choose another KPI")
 
@@ -455,14 +455,12 @@ class RewardShare:
 
 def why_none(weights: Weights, first: Measure, second: Measure) -> str:
     """Why two aims have no share of the reward to draw; empty where they have one."""
-    without = [own.name for own in (first, second) if own.name not in TERM_OF]
-    if without:
+    if without := [measure.name for measure in (first, second) if measure.name not in TERM_OF]:
         return f"{' and '.join(without)} has no term of its own in the reward"
-    terms = [TERM_OF[own.name] for own in (first, second)]
+    terms = [TERM_OF[measure.name] for measure in (first, second)]
     if terms[0] == terms[1]:
         return f"both have the term {terms[0]} of the reward"
     # A policy observes what the user's weights reward, so no trial may reward what these do not.
-    unweighted = [term for term in terms if not weights.by_term()[term]]
-    if unweighted:
+    if unweighted := [term for term in terms if not weights.by_term()[term]]:
         return f"--weights give {' and '.join(unweighted)} no weight"
     return ""

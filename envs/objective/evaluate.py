@@ -54,9 +54,9 @@ def evaluated(episodes: Iterable[Episode]) -> list[Evaluation]:
     for episode in episodes:
         check_episode(episode)
         years.setdefault(episode.window.year, _Year(episode.reference)).add(episode)
-    evaluations = [own.evaluation(year) for year, own in years.items()]
-    for evaluation, own in zip(evaluations, years.values(), strict=True):
-        check_kpis(evaluation.year, evaluation.kpis, own.reference.exogenous.vehicles_give)
+    evaluations = [year.evaluation(number) for number, year in years.items()]
+    for evaluation, year in zip(evaluations, years.values(), strict=True):
+        check_kpis(evaluation.year, evaluation.kpis, year.reference.exogenous.vehicles_give)
     return evaluations
 
 
@@ -97,7 +97,7 @@ class _Year:
             pairs = zip(windows, self._before, strict=True)
             of_windows[windows] = self._kpis([Part.of(window.start, run, self.reference.sessions) for window, run in pairs])
         steps = sum(window.hours for window in windows)
-        ratios = {name: float(np.mean([own[name] for own in self._ratios])) for name in RATIOS}
+        ratios = {name: float(np.mean([ratios[name] for ratios in self._ratios])) for name in RATIOS}
         of_policy = self._kpis(self._parts)
         return Evaluation(
             year=year,

@@ -191,7 +191,7 @@ def _peak_kw(run: JoinedRun) -> float:
 
 def _daily_peak_kw(run: JoinedRun) -> float:
     days = (np.flatnonzero(np.diff(run.series.day[part.rows], prepend=-1)) for part in run.parts)
-    peaks = [np.maximum.reduceat(import_kwh(net), own) for own, net in zip(days, run.site_net_kwh, strict=True)]
+    peaks = [np.maximum.reduceat(import_kwh(net), starts) for starts, net in zip(days, run.site_net_kwh, strict=True)]
     return run.series.steps_per_hour * float(np.concatenate(peaks).mean())
 
 
@@ -340,8 +340,8 @@ _MONTH = 730  # hours of CityLearn's month
 def _of_pieces(kwh: np.ndarray, hours: int, figure: Callable[..., np.ndarray]) -> np.ndarray:
     """A figure of each piece of so many hours, and of what is left at the end."""
     whole = kwh[: len(kwh) // hours * hours].reshape(-1, hours)
-    found = figure(whole, axis=1)
-    return np.append(found, figure(kwh[whole.size :])) if whole.size < len(kwh) else found
+    figures = figure(whole, axis=1)
+    return np.append(figures, figure(kwh[whole.size :])) if whole.size < len(kwh) else figures
 
 
 def _one_minus_load_factor(kwh: np.ndarray, hours: int) -> float:
@@ -415,8 +415,7 @@ def district_ratios(
     both = net, baseline
     amounts = _citylearn_ratios(*(np.array([amount(kwh, price, carbon) for amount in _AMOUNTS.values()]) for kwh in both))
     shapes = _citylearn_ratios(*(np.array([figure(kwh.sum(axis=0), day) for figure in _SHAPES.values()]) for kwh in both))
-    found = [*(_mean_of_known(of_buildings) for of_buildings in amounts), *shapes.tolist()]
-    return dict(zip(RATIOS, found, strict=True))
+    return dict(zip(RATIOS, [*(_mean_of_known(of_buildings) for of_buildings in amounts), *shapes.tolist()], strict=True))
 
 
 def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:
@@ -433,7 +432,7 @@ def scores(ratios: Mapping[str, float], kpis: Kpis) -> dict[str, float]:
 
     emission = ratios["citylearn_carbon_emissions_total"]
     rest = ratios["citylearn_cost_total"] + emission
-    found = {score: (rest + mean(grid)) / 3.0 for score, (grid, _) in _SCORES.items()}
+    means = {score: (rest + mean(grid)) / 3.0 for score, (grid, _) in _SCORES.items()}
     shape, resilience = mean(_PEAKS), 0.5 * (kpis["outage_discomfort"] + kpis["outage_unserved"])
     shape = 0.6 * shape if math.isnan(resilience) else 0.3 * shape + 0.3 * resilience
-    return {**found, SCORE_2023: 0.3 * kpis["discomfort"] + 0.1 * emission + shape}
+    return {**means, SCORE_2023: 0.3 * kpis["discomfort"] + 0.1 * emission + shape}

@@ -116,9 +116,9 @@ class Reference:
 
     def required_kwh(self, start: int, hours: int) -> float:
         """Energy that vehicles that leave within a window require of it."""
-        sessions, own = self.sessions, np.flatnonzero(self.sessions.within(start, hours))
-        lacking = np.maximum(sessions.required_soc[own] - self.brought_soc(own, start), 0.0)
-        return float((lacking * sessions.capacity_kwh[own]).sum())
+        sessions, leaving = self.sessions, np.flatnonzero(self.sessions.within(start, hours))
+        lacking = np.maximum(sessions.required_soc[leaving] - self.brought_soc(leaving, start), 0.0)
+        return float((lacking * sessions.capacity_kwh[leaving]).sum())
 
     def window(self, start: int, hours: int, alone: Run | None = None) -> WindowReference:
         """The run over steps `start` to `start + hours - 1`; its demand charge and days start without earlier peaks.
@@ -190,9 +190,9 @@ def scale_of(parts: Sequence[tuple[Reference, Window]]) -> dict[str, float]:
     hours = sum(window.hours for _, window in parts)
     sums = dict.fromkeys(TERMS, 0.0)
     for reference, window in parts:
-        own, part = reference.window(window.start, window.hours), window.rows
+        uncontrolled, part = reference.window(window.start, window.hours), window.rows
         for name in ("co2", "cost", "grid", "peak"):
-            sums[name] += float(own.figures[name].sum())
+            sums[name] += float(uncontrolled.figures[name].sum())
         sums["solar"] += float(reference.exogenous.pv_kwh[:, part].sum())
         sums["ev"] += reference.required_kwh(window.start, window.hours)
         sums["comfort"] += float(reference.occupied(window.start, window.hours).sum())
@@ -275,11 +275,11 @@ def building_rewards(
 
         N (g_n + w (|DG - D d_n| - |DG|)) + rest.
 
-    The second term is what the ramp is worth beside the one that were if this building had been uncontrolled, a difference
+    The second term compares the site's ramp with the one that it would have with this building uncontrolled, a difference
     reward (Wolpert and Tumer 2002). Its gradient by the building's actions is that of the site's ramp, with less noise from the
     others. N makes the numbers as large as those of the site. The rest is of the whole site.
     """
-    own = series.worth(rows, net_kwh) - series.uncontrolled[rows] + comfort
+    gain = series.worth(rows, net_kwh) - series.uncontrolled[rows] + comfort
     deviation = net_kwh - series.net_kwh[rows]
     earlier = np.where(before.first[:, np.newaxis], 0.0, before.net_kwh - series.net_kwh[rows - 1])
     change = net_kwh.sum(axis=1) - before.site_net_kwh
@@ -287,5 +287,5 @@ def building_rewards(
     change = np.where(np.isnan(change), 0.0, change)[:, np.newaxis]
     moved = np.where(np.isnan(before.site_net_kwh)[:, np.newaxis], 0.0, deviation - earlier)
     ramp = series.ramp_worth[rows][:, np.newaxis] * (np.abs(change - moved) - np.abs(change))
-    rest = terms.sum(axis=1) - terms[:, _RAMP_TERM] - own.sum(axis=1)
-    return np.asarray(net_kwh.shape[1] * (own + ramp) + rest[:, np.newaxis])
+    rest = terms.sum(axis=1) - terms[:, _RAMP_TERM] - gain.sum(axis=1)
+    return np.asarray(net_kwh.shape[1] * (gain + ramp) + rest[:, np.newaxis])

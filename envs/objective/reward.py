@@ -59,11 +59,11 @@ def improvement_terms(now: ByTerm, uncontrolled: ByTerm, scale: ByTerm, weights:
     day add up to its highest import. An hour's rise depends on no later hour, and the sum is linear in one variable a day, as
     the bound needs it. The peak of a month or a year would be zero in all but a few hours.
     """
-    weight, found = weights.by_term(), dict[str, float]()
+    weight, terms = weights.by_term(), dict[str, float]()
     for name, term in TERMS.items():
         gain = now[name] - uncontrolled[name] if term.more_is_better else uncontrolled[name] - now[name]
-        found[name] = weight[name] * gain / scale[name] if scale[name] > 0.0 else 0.0
-    return found
+        terms[name] = weight[name] * gain / scale[name] if scale[name] > 0.0 else 0.0
+    return terms
 
 
 def coefficients(scale: ByTerm, weights: Weights = DEFAULT) -> dict[str, float]:

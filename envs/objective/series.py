@@ -35,8 +35,8 @@ def day_peak_rises(day: np.ndarray, net_kwh: np.ndarray) -> np.ndarray:
     """By how much each step of a run raises its day's highest import [kWh of a step], shape (hours,), without earlier ones."""
     drawn, rises = np.maximum(net_kwh, 0.0, dtype=np.float64), np.zeros(len(net_kwh))
     # As `DayPeak` hour by hour, of a day at once.
-    for own in np.split(np.arange(len(rises)), np.flatnonzero(np.diff(day)) + 1):
-        rises[own] = np.diff(np.maximum.accumulate(drawn[own]), prepend=0.0)
+    for steps in np.split(np.arange(len(rises)), np.flatnonzero(np.diff(day)) + 1):
+        rises[steps] = np.diff(np.maximum.accumulate(drawn[steps]), prepend=0.0)
     return rises
 
 

@@ -93,7 +93,7 @@ class Weights:
             if not separator:
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")
             if name not in names:
-                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(_OTHERWISE.get(own, own) for own in names)}")
+                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(_OTHERWISE.get(term, term) for term in names)}")
                 raise WeightsError(f"--weights {shown!r}: there is no term of this name; {remedy}")
             if name in given:
                 raise WeightsError(f"--weights {shown!r}: {_OTHERWISE.get(name, name)} is given twice")
