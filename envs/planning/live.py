@@ -143,19 +143,19 @@ class LiveController:
         self._day.enter(self._days)
 
     def _need(self, vehicles: Sequence[Plugged]) -> Need:
-        action = np.array([own.action for own in vehicles], np.int64)
+        action = np.array([vehicle.action for vehicle in vehicles], np.int64)
         index = np.searchsorted(self._chargers["action"], action)
         known = np.isin(action, self._chargers["action"])
         if not known.all():
             raise UsageError(f"action {action[~known][0]} is no charger's; these are {self._chargers['action'].tolist()}")
         if len(set(action)) < len(action):
             raise UsageError("vehicles has two of one action; a charger has one vehicle at a time")
-        for own in vehicles:
-            if own.hours < 1 or not 0.0 <= own.missing_kwh < math.inf:
-                raise UsageError(f"{own} is no vehicle that is plugged in: it stays an hour or more, and lacks 0 kWh or more")
+        for each in vehicles:
+            if each.hours < 1 or not 0.0 <= each.missing_kwh < math.inf:
+                raise UsageError(f"{each} is no vehicle that is plugged in: it stays an hour or more, and lacks 0 kWh or more")
         power, efficiency = self._chargers["power"][index], self._chargers["efficiency"][index]
-        last = np.array([own.hours for own in vehicles], np.int64) - 1
-        missing = np.array([own.missing_kwh for own in vehicles], np.float64)
+        last = np.array([vehicle.hours for vehicle in vehicles], np.int64) - 1
+        missing = np.array([vehicle.missing_kwh for vehicle in vehicles], np.float64)
         energy = np.clip(missing / efficiency, 0.0, power * (last + 1))
         part = np.divide(np.minimum(energy, power), power, out=np.zeros(len(power)), where=power > 0.0)
         return Need(self._chargers["building"][index], action, power, energy, np.zeros_like(last), last, part)

@@ -220,8 +220,8 @@ class PlannedHours(NamedTuple):
     def in_order(self) -> np.ndarray:
         """The same in the order of `envs.seen.Seen.names`, shape (hours, observations)."""
         of_tanks = [np.stack([self.tank_use[..., u], self.tank_soc[..., u]], axis=-1) for u in range(self.tank_use.shape[-1])]
-        own = np.concatenate([self.battery_kwh[..., np.newaxis], self.soc, *of_tanks, self.device], axis=-1)
-        return np.concatenate([own.reshape(*own.shape[:-2], -1), self.net_kwh[..., np.newaxis]], axis=-1)
+        by_building = np.concatenate([self.battery_kwh[..., np.newaxis], self.soc, *of_tanks, self.device], axis=-1)
+        return np.concatenate([by_building.reshape(*by_building.shape[:-2], -1), self.net_kwh[..., np.newaxis]], axis=-1)
 
 
 def planned_hour(site: MpcSite, actions: Sequence[str], state: SiteState, plan: Plan) -> PlannedHours:
@@ -252,11 +252,11 @@ def _useful(tanks: Tanks, held_kwh: np.ndarray, tap_kwh: np.ndarray) -> np.ndarr
 
 def _of_uses(plant: Plant, kinds: Mapping[str, Kind], use: np.ndarray, building: np.ndarray, row: int) -> np.ndarray:
     """Forecasts of a kind of series by use, of uses and buildings of shape (any,); shape (any, hours)."""
-    found = np.zeros((len(use), plant.steps))
+    forecasts = np.zeros((len(use), plant.steps))
     for one in np.unique(use).tolist():
-        own = use == one
-        found[own] = plant.forecast.ahead(kinds[USES[one]], row, plant.steps)[building[own]]
-    return found
+        alike = use == one
+        forecasts[alike] = plant.forecast.ahead(kinds[USES[one]], row, plant.steps)[building[alike]]
+    return forecasts
 
 
 def _of_rooms(plant: Plant, state: SiteState, known: np.ndarray) -> RoomHours:

@@ -237,7 +237,7 @@ class RecedingProgramme:
             True, np.zeros(slots),
             (..., self._net, 1.0), (..., self._net[before], -1.0), (..., self._up, -1.0), (..., self._down, 1.0),
         )  # fmt: skip
-        # From here on rows are no equations.
+        # The rows from here on are inequalities.
         power = np.repeat(power, slots, axis=1)
         self._limits = [programme.rows(False, power, (..., self._taken, 1.0), (..., self._given, 1.0))]
         for n, part, slope in site.taper[site.taper[:, 2] != 0.0]:

@@ -51,21 +51,21 @@ class Tanks:
         """Tanks of a year, from its tables."""
         thermal = tables.site["thermal"]
         building, use = np.nonzero((thermal["action"] >= 0) & (thermal["capacity"] > 0.0))
-        own = thermal[building, use]
-        action = tables.site["action"][own["action"]]
+        tank = thermal[building, use]
+        action = tables.site["action"][tank["action"]]
         # An action is the part of its capacity that a tank takes an hour.
-        filled = own["capacity"] * tables.site["building"]["step_hours"][building]
+        filled = tank["capacity"] * tables.site["building"]["step_hours"][building]
         most_in, most_out = (action["low"] + action["span"]) * filled, -action["low"] * filled
         return cls(
             building=building,
             use=use,
-            action=own["action"],
-            capacity=own["capacity"],
-            root=own["root_efficiency"],
-            kept=own["kept"],
-            device_kw=own["device_power"],
-            greatest_in=np.fmin(own["greatest_input"], most_in),
-            greatest_out=np.fmin(own["greatest_output"], most_out),
+            action=tank["action"],
+            capacity=tank["capacity"],
+            root=tank["root_efficiency"],
+            kept=tank["kept"],
+            device_kw=tank["device_power"],
+            greatest_in=np.fmin(tank["greatest_input"], most_in),
+            greatest_out=np.fmin(tank["greatest_output"], most_out),
         )
 
     def __len__(self) -> int:
@@ -79,9 +79,9 @@ class Tanks:
 
     def scattered(self, values: np.ndarray, buildings: int) -> np.ndarray:
         """Values of tanks, shape (T,), in the places of their buildings and uses, shape (N, 3), zero elsewhere."""
-        found = np.zeros((buildings, len(USES)), dtype=values.dtype)
-        found[self.building, self.use] = values
-        return found
+        by_use = np.zeros((buildings, len(USES)), dtype=values.dtype)
+        by_use[self.building, self.use] = values
+        return by_use
 
 
 _TANKS = tuple(f"{use}{TANK_ACTION}" for use in USES)
@@ -147,8 +147,8 @@ class Rooms:
         thermal, exogenous = tables.site["thermal"], tables.exogenous
         device, use = np.nonzero(thermal["device_action"] >= 0)
         building, room = np.unique(device, return_inverse=True)
-        steps, own = len(exogenous.hour) - 1, thermal[device, use]
-        action = tables.site["action"][own["device_action"]]
+        steps, devices = len(exogenous.hour) - 1, thermal[device, use]
+        action = tables.site["action"][devices["device_action"]]
         mode = np.where(use == records.COOLING, records.COOLS, records.HEATS)
         return cls(
             building=building,
@@ -159,12 +159,12 @@ class Rooms:
             below_c=(exogenous.heat_below_c - exogenous.band_c)[building, :steps],
             room=room,
             use=use,
-            action=own["device_action"],
+            action=devices["device_action"],
             kind=_kinds(tables),
             low=action["low"],
             span=action["span"],
-            sign=own["device_sign"],
-            most_kwh=own["device_power"] * own["device_hours"],
+            sign=devices["device_sign"],
+            most_kwh=devices["device_power"] * devices["device_hours"],
             runs=tables.rows["meter"]["mode"][:steps, device].T & mode[:, np.newaxis] > 0,
             now=models.now[device, use],
             later=models.later[device, use],
@@ -187,12 +187,12 @@ class Rooms:
     def scattered(self, actions: Sequence[str], device_use: np.ndarray, buildings: int) -> np.ndarray:
         """Actions within [-1, 1] of devices at parts of their power, (D,), by building and device of `actions`; (N, any)."""
         names = [name for name in actions if name in _DEVICES]
-        found = np.zeros((buildings, len(names)))
+        values = np.zeros((buildings, len(names)))
         for n, kind in {(int(n), int(kind)) for n, kind in zip(self.device_building, self.kind, strict=True)}:
-            own = (self.device_building == n) & (self.kind == kind)
-            wish, low, span = (self.sign[own] * device_use[own]).sum(), self.low[own][0], self.span[own][0]
-            found[n, names.index(_DEVICES[kind])] = np.clip((wish - low) / (span or 1.0) * 2.0 - 1.0, -1.0, 1.0)
-        return found
+            alike = (self.device_building == n) & (self.kind == kind)
+            wish, low, span = (self.sign[alike] * device_use[alike]).sum(), self.low[alike][0], self.span[alike][0]
+            values[n, names.index(_DEVICES[kind])] = np.clip((wish - low) / (span or 1.0) * 2.0 - 1.0, -1.0, 1.0)
+        return values
 
     @property
     def device_building(self) -> np.ndarray:
@@ -241,7 +241,7 @@ class MpcSite:
         battery, curves = site["battery"][:buildings], site["battery_curve"][:buildings]
         steps, one = reference.run.net_kwh.shape[1], reference.exogenous.steps_per_hour
         usable = site["building"]["battery_action"] >= 0
-        roots = np.array([_roots(own, curve) for own, curve in zip(battery, curves, strict=True)])
+        roots = np.array([_roots(record, curve) for record, curve in zip(battery, curves, strict=True)])
         greatest = np.where(battery["power_points"] > 0, battery["nominal_power"], battery["flat_power"])
         charger = site["charger"]
         return cls(
@@ -337,8 +337,8 @@ class Need:
         must = np.clip(energy - power * left, 0.0, can)
         each = np.where(there, np.minimum(power, energy), 0.0), must, can
         total = np.zeros((3, buildings, hours))
-        for own, values in zip(total, each, strict=True):
-            np.add.at(own, self.building, values)
+        for sums, values in zip(total, each, strict=True):
+            np.add.at(sums, self.building, values)
         return total[0], total[1], total[2]
 
     def share(self, given_kwh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -350,18 +350,18 @@ class Need:
         building, power, energy = self.building[here], self.power[here], self.energy[here]
         last, part = self.last[here], self.part[here]
         can = np.minimum(energy, power)
-        own = np.clip(energy - power * last, 0.0, can)
+        shares = np.clip(energy - power * last, 0.0, can)
         slack = last - energy / np.maximum(power, 1e-9)
         for n in set(building.tolist()):
             order = np.flatnonzero(building == n)
             order = order[np.argsort(slack[order], kind="stable")]
-            room = can[order] - own[order]
-            rest = np.clip(given_kwh[n] - own[order].sum(), 0.0, room.sum())
-            own[order] += np.clip(rest - (np.cumsum(room) - room), 0.0, room)
-        # A need that an hour covers is met by its own action, which knows the losses at its power.
-        whole = (energy <= power) & (own >= energy * (1.0 - 1e-9))
-        wanted = np.where(whole, part, own / np.maximum(power, 1e-9))
-        return self.action[here], np.where(own > 0.0, np.clip(wanted, 0.0, 1.0), 0.0)
+            room = can[order] - shares[order]
+            rest = np.clip(given_kwh[n] - shares[order].sum(), 0.0, room.sum())
+            shares[order] += np.clip(rest - (np.cumsum(room) - room), 0.0, room)
+        # Where an hour covers the need, `part` is the action for it, which accounts for the losses at its power.
+        whole = (energy <= power) & (shares >= energy * (1.0 - 1e-9))
+        wanted = np.where(whole, part, shares / np.maximum(power, 1e-9))
+        return self.action[here], np.where(shares > 0.0, np.clip(wanted, 0.0, 1.0), 0.0)
 
 
 class Vehicles:
@@ -372,7 +372,7 @@ class Vehicles:
         charger = site["charger"]
         buildings = len(site["building"])
         with_chargers = np.unique(charger["building"][charger["action"] >= 0])
-        # One that the data cut off leaves at an unknown hour.
+        # When a session lasts to the end of the data, its departure is unknown.
         leaves = sessions.end < reference.run.net_kwh.shape[1]
         can = np.flatnonzero((charger["action"][sessions.charger] >= 0) & leaves)
         order = can[np.argsort(sessions.start[can], kind="stable")]
@@ -380,9 +380,9 @@ class Vehicles:
         self._longest = int((self._end - self._start).max(initial=0))
         self._vehicle, self._capacity = sessions.vehicle[order], sessions.capacity_kwh[order]
         self._required, self._arrival = sessions.required_soc[order], sessions.arrival_soc[order]
-        own = charger[sessions.charger[order]]
-        self._building, self._action = np.searchsorted(with_chargers, own["building"]), own["action"]
-        self._power = own["charge_max"] / tables.exogenous.steps_per_hour
+        session_charger = charger[sessions.charger[order]]
+        self._building, self._action = np.searchsorted(with_chargers, session_charger["building"]), session_charger["action"]
+        self._power = session_charger["charge_max"] / tables.exogenous.steps_per_hour
         # Pairs of charger and vehicle that charge alike share a table.
         vehicles = len(site["battery"]) - buildings
         codes, pair = np.unique(sessions.charger[order].astype(np.int64) * vehicles + self._vehicle, return_inverse=True)
@@ -391,7 +391,7 @@ class Vehicles:
         kinds = dict(zip(keys, pairs, strict=True))
         self._kind = np.array([[*kinds].index(key) for key in keys], np.int64)[pair]
         self._delivered = np.array([_delivered(tables, *each) for each in kinds.values()]).reshape(-1, len(_ACTIONS))
-        least, most = np.minimum(own["charge_min"], own["charge_max"]), own["charge_max"]
+        least, most = np.minimum(session_charger["charge_min"], session_charger["charge_max"]), session_charger["charge_max"]
         self._least_part = np.divide(least, most, out=np.zeros(len(order)), where=most > 0.0)
 
     def plugged(self, row: int) -> np.ndarray:
@@ -402,29 +402,29 @@ class Vehicles:
 
     def need(self, row: int, vehicle_soc: np.ndarray, hours: int, foresees: bool) -> Need:
         """What vehicles need in the next hours, from their states of charge, shape (vehicles,), or the future too."""
-        own = self.plugged(row)
-        soc = vehicle_soc[self._vehicle[own]]
+        sessions = self.plugged(row)
+        soc = vehicle_soc[self._vehicle[sessions]]
         if foresees:
             coming = np.arange(*np.searchsorted(self._start, [row + 1, row + hours]))
-            own, soc = np.concatenate([own, coming]), np.concatenate([soc, self._arrival[coming]])
-        missing = np.maximum(self._required[own] - soc, 0.0) * self._capacity[own]
-        first, last = np.maximum(self._start[own] - row, 0), self._end[own] - row
-        energy, part = self._at_meter(own, missing)
-        energy = np.minimum(energy, self._power[own] * (last - first + 1))
-        return Need(self._building[own], self._action[own], self._power[own], energy, first, last, part)
+            sessions, soc = np.concatenate([sessions, coming]), np.concatenate([soc, self._arrival[coming]])
+        missing = np.maximum(self._required[sessions] - soc, 0.0) * self._capacity[sessions]
+        first, last = np.maximum(self._start[sessions] - row, 0), self._end[sessions] - row
+        energy, part = self._at_meter(sessions, missing)
+        energy = np.minimum(energy, self._power[sessions] * (last - first + 1))
+        return Need(self._building[sessions], self._action[sessions], self._power[sessions], energy, first, last, part)
 
-    def _at_meter(self, own: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _at_meter(self, sessions: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Energy that chargers take to deliver what batteries lack, and the action for its last hour, both of shape (V,)."""
-        kind, power = self._kind[own], self._power[own]
-        an_hour = self._delivered[kind, -1] if len(own) else np.zeros(0)
-        whole = np.floor(np.divide(missing, an_hour, out=np.zeros(len(own)), where=an_hour > 0.0))
-        rest, part = missing - whole * an_hour, np.zeros(len(own))
+        kind, power = self._kind[sessions], self._power[sessions]
+        an_hour = self._delivered[kind, -1] if len(sessions) else np.zeros(0)
+        whole = np.floor(np.divide(missing, an_hour, out=np.zeros(len(sessions)), where=an_hour > 0.0))
+        rest, part = missing - whole * an_hour, np.zeros(len(sessions))
         for each in set(kind.tolist()):
             alike = kind == each
             part[alike] = np.interp(rest[alike], self._delivered[each], _ACTIONS)
-        # What a charger cannot deliver for its least power is delivered by that.
-        part = np.where(rest > 0.0, np.maximum(part, self._least_part[own]), 0.0)
-        # A vehicle that no power reaches needs nothing of the programme.
+        # A rest that is less than the charger delivers at its least power is delivered at that power.
+        part = np.where(rest > 0.0, np.maximum(part, self._least_part[sessions]), 0.0)
+        # Where a charger delivers nothing, the programme has nothing to plan.
         return np.where(an_hour > 0.0, power * (whole + part), 0.0), np.where(whole > 0.0, 1.0, part)
 
 
