@@ -55,7 +55,7 @@ def doubts(path: Path) -> list[str]:
     """Doubts about a schema's included buildings, the first of each kind, with how many more buildings have it."""
     schema = rooted(path)
     root, tables = Path(schema["root_directory"]), dict[str, Any]()
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for name, building in included(schema).items():
 
         def series(kind: str, column: str, building: Mapping[str, Any] = building) -> np.ndarray | None:
@@ -66,15 +66,15 @@ def doubts(path: Path) -> list[str]:
             return None if not file or isinstance(tables[file], str) else np.asarray(tables[file][column], np.float64)
 
         for column, doubt in _of_building(building, series):
-            found.setdefault(column, []).append(f"{name}: {doubt}")
-    more = {kind: len(lines) - 1 for kind, lines in found.items()}
+            by_kind.setdefault(column, []).append(f"{name}: {doubt}")
+    more = {kind: len(lines) - 1 for kind, lines in by_kind.items()}
     words = {kind: f" (and {count} more building{'s' * (count > 1)})" if count else "" for kind, count in more.items()}
-    return [f"doubtful: {lines[0]}{words[kind]}" for kind, lines in found.items()]
+    return [f"doubtful: {lines[0]}{words[kind]}" for kind, lines in by_kind.items()]
 
 
 def _of_building(building: Mapping[str, Any], series: Callable[[str, str], np.ndarray | None]) -> Iterator[tuple[str, str]]:
     pv, battery = (((building.get(name) or {}).get("attributes") or {}) for name in ("pv", "electrical_storage"))
-    kwp, power = (float(own.get("nominal_power") or 0.0) for own in (pv, battery))
+    kwp, power = (float(attributes.get("nominal_power") or 0.0) for attributes in (pv, battery))
     usual = (*((_PV,) if kwp and pv.get("generation_mode") != "absolute" else ()), *_EVERY)
     for each in usual:
         values = series(each.kind, each.column)

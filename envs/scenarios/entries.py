@@ -101,7 +101,7 @@ def write_site(
     schema: Mapping[str, Any],
     buildings: Sequence[Building],
     series: Mapping[str, Mapping[str, Any]],
-    own: Mapping[str, Any],
+    common: Mapping[str, Any],
 ) -> None:
     """Write schema and series into an existing folder.
 
@@ -110,10 +110,10 @@ def write_site(
         schema: its last row says how many there are.
         buildings: all that the schema has.
         series: columns of the files that are no building's, by their names; each an array of shape (rows,), or one value.
-        own: columns that all buildings have, likewise: the calendar, and an indoor temperature, on which nothing depends.
+        common: columns that all buildings have, likewise: the calendar, and an indoor temperature, on which nothing depends.
     """
     rows = schema["simulation_end_time_step"] + 1
-    files = {**series, **{building.name: {**own, **building.columns} for building in buildings}}
+    files = {**series, **{building.name: {**common, **building.columns} for building in buildings}}
     for name, columns in files.items():
         pd.DataFrame(columns, index=range(rows)).to_csv(folder / f"{name}.csv", index=False)
     for socket in (socket for building in buildings for socket in building.sockets):

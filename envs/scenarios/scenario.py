@@ -137,8 +137,8 @@ class Scenario:
         every five, three train, one validates and one tests. Stated splits of it are segments, each with rows of its own.
         """
         if self.segments:
-            own, one = ((year, self.segments[year]) for year in self.years(split)), self.steps_per_hour
-            return tuple(Window(year, segment.history, (segment.rows - 1) // one * one, one) for year, segment in own)
+            segments, one = ((year, self.segments[year]) for year in self.years(split)), self.steps_per_hour
+            return tuple(Window(year, segment.history, (segment.rows - 1) // one * one, one) for year, segment in segments)
         if self.schema:
             return _interleaved(schema_file.count_steps(self.schema), self.steps_per_hour, split, self.name)
         return tuple(Window(year, 0, YEAR) for year in self.years(split))

@@ -64,16 +64,16 @@ def _day(place: str, year: int | None, month: int | None, day: int | None, days:
         raise ScenarioError(
             f"{place}: the data have no years, as these take a start_date and {FIRST} 0; write months and days, as 01-31"
         )
-    found = [own for own in days if (own.month, own.day) == (month, day) and year in (None, own.year)]
-    if not found:
-        own = ["-".join(f"{part:02d}" for part in (end.year, end.month, end.day) if part) for end in (days[0], days[-1])]
-        raise ScenarioError(f"{place}: the data have no {name}; they begin on {own[0]} and end on {own[1]}")
-    if len(found) > 1:
+    matches = [known for known in days if (known.month, known.day) == (month, day) and year in (None, known.year)]
+    if not matches:
+        ends = ["-".join(f"{part:02d}" for part in (end.year, end.month, end.day) if part) for end in (days[0], days[-1])]
+        raise ScenarioError(f"{place}: the data have no {name}; they begin on {ends[0]} and end on {ends[1]}")
+    if len(matches) > 1:
         raise ScenarioError(
-            f"{place}: the data have {name} {len(found)} times, from rows {found[0].first} and {found[1].first} on; state days "
-            "by number, as 0-99"
+            f"{place}: the data have {name} {len(matches)} times, from rows {matches[0].first} and {matches[1].first} on; "
+            "state days by number, as 0-99"
         )
-    return found[0]
+    return matches[0]
 
 
 def days_of(month: np.ndarray, start_date: str | None, long: int = DAY) -> list[Day] | str:
@@ -163,19 +163,19 @@ def segments_of(path: Path, schema: Mapping[str, Any], splits: Splits) -> tuple[
     _check_complete(splits)
     check_statable(path, schema)
     data = _Data(path, schema)
-    found: list[Segment] = []
+    segments: list[Segment] = []
     for split in SPLITS:
         buildings = _buildings(path, schema, splits, split)
-        own = sorted((_rows(data, split, text) for text in splits.ranges(split)), key=lambda rows: rows[0])
-        found += [Segment(split, first, end - first, 0, buildings) for first, end in _joined(split, own, data.day)]
-    _check_overlaps(found, data.day)
-    for segment in found:
+        ranges = sorted((_rows(data, split, text) for text in splits.ranges(split)), key=lambda rows: rows[0])
+        segments += [Segment(split, first, end - first, 0, buildings) for first, end in _joined(split, ranges, data.day)]
+    _check_overlaps(segments, data.day)
+    for segment in segments:
         if segment.rows < LEAST[segment.split] * data.per_hour:
             raise ScenarioError(
                 f"{option(segment.split)}: a range has {segment.rows / data.per_hour:g} hours, and it needs at least "
                 f"{LEAST[segment.split]}; name more days"
             )
-    return tuple(replace(segment, history=_history(segment, found, HISTORY * data.per_hour)) for segment in found)
+    return tuple(replace(segment, history=_history(segment, segments, HISTORY * data.per_hour)) for segment in segments)
 
 
 class _Data:
@@ -216,15 +216,15 @@ def _rows(data: _Data, split: Split, text: str) -> tuple[int, int]:
 
 
 def _joined(split: Split, ranges: Sequence[tuple[int, int]], day: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for first, end in ranges:
-        if found and first < found[-1][1]:
+        if joined and first < joined[-1][1]:
             raise ScenarioError(f"{option(split)}: two of its ranges overlap in day {first // day}; name each day once")
-        if found and first == found[-1][1]:
-            found[-1] = found[-1][0], end
+        if joined and first == joined[-1][1]:
+            joined[-1] = joined[-1][0], end
         else:
-            found.append((first, end))
-    return found
+            joined.append((first, end))
+    return joined
 
 
 def _buildings(path: Path, schema: Mapping[str, Any], splits: Splits, split: Split) -> tuple[str, ...]:
@@ -268,9 +268,9 @@ def check_statable(path: Path, schema: Mapping[str, Any]) -> None:
             )
 
 
-def _check_overlaps(found: Sequence[Segment], day: int) -> None:
-    for index, one in enumerate(found):
-        for other in found[:index]:
+def _check_overlaps(segments: Sequence[Segment], day: int) -> None:
+    for index, one in enumerate(segments):
+        for other in segments[:index]:
             shared = set(one.buildings) & set(other.buildings)
             first, end = max(one.first, other.first), min(one.end, other.end)
             if first < end and shared:
@@ -281,13 +281,13 @@ def _check_overlaps(found: Sequence[Segment], day: int) -> None:
                 )
 
 
-def _history(segment: Segment, found: Sequence[Segment], most: int) -> int:
+def _history(segment: Segment, segments: Sequence[Segment], most: int) -> int:
     """Rows before a segment that may be read: none for training; for validation none in which a test runs."""
     if segment.split == "train":
         return 0
     first = max(0, segment.first - most)
     if segment.split == "validation":
-        first = max([first, *(own.end for own in found if own.split == "test" and own.first < segment.first)])
+        first = max([first, *(other.end for other in segments if other.split == "test" and other.first < segment.first)])
     return max(0, segment.first - first)
 
 
@@ -311,7 +311,7 @@ def origin(path: Path) -> Path:
 def _write(path: Path, segment: Segment, folder: Path) -> None:
     schema = rooted(path)
     first = int(schema[FIRST]) + segment.first
-    buildings = {name: {**own, "include": name in segment.buildings} for name, own in schema["buildings"].items()}
+    buildings = {name: {**building, "include": name in segment.buildings} for name, building in schema["buildings"].items()}
     schema |= {FIRST: first - segment.history, LAST: first + segment.rows - 1, "buildings": buildings}
     # Both count from the first row of the data, which is another one here.
     schema |= {"start_date": None, "episode_time_steps": None}

@@ -358,11 +358,11 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ValueError(f"the name '{twice}' stands twice in one object, and only one of them would be read")
-    return found
+    return entries
 
 
 def _finite(text: str) -> float:

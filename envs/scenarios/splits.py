@@ -77,7 +77,7 @@ def numbers(split: Split, text: str, what: str) -> tuple[int, int]:
 
 def years_of(splits: Splits, name: str) -> dict[Split, tuple[int, ...]]:
     """Years of each split of a generated site; a `ScenarioError` if buildings or dates are stated, or two share a year."""
-    found: dict[Split, tuple[int, ...]] = {}
+    by_split: dict[Split, tuple[int, ...]] = {}
     owner: dict[int, Split] = {}
     for split in SPLITS:
         if splits.own_buildings(split):
@@ -92,8 +92,8 @@ def years_of(splits: Splits, name: str) -> dict[Split, tuple[int, ...]]:
             if year in owner:
                 raise ScenarioError(_shared(splits, split, owner[year], year))
             owner[year] = split
-        found[split] = tuple(years)
-    return found
+        by_split[split] = tuple(years)
+    return by_split
 
 
 def _shared(splits: Splits, split: Split, other: Split, year: int) -> str:

@@ -165,8 +165,8 @@ def demand_costs(
     part, drawn = slice(start, start + len(costs)), np.maximum(import_kw, 0.0)
     is_peak = np.isin(hour[part], tariff.peak_hours)
     # As `MonthPeaks` hour by hour, of a month at once.
-    for own in np.split(np.arange(len(costs)), np.flatnonzero(np.diff(month[part])) + 1):
-        peak = np.maximum.accumulate(np.where(is_peak[own], drawn[own], 0.0))
-        off_peak = np.maximum.accumulate(np.where(is_peak[own], 0.0, drawn[own]))
-        costs[own] = np.diff(tariff.month(peak, off_peak), prepend=0.0)
+    for steps in np.split(np.arange(len(costs)), np.flatnonzero(np.diff(month[part])) + 1):
+        peak = np.maximum.accumulate(np.where(is_peak[steps], drawn[steps], 0.0))
+        off_peak = np.maximum.accumulate(np.where(is_peak[steps], 0.0, drawn[steps]))
+        costs[steps] = np.diff(tariff.month(peak, off_peak), prepend=0.0)
     return costs * month_shares(month, start, len(import_kw))

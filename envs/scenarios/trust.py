@@ -196,13 +196,13 @@ def _refuse(path: Path, faults: list[str]) -> None:
     )
 
 
-def _unknown(named: Iterator[NamedClass]) -> Iterator[str]:
-    for own in named:
-        known = CLASSES[own.role]
-        if not isinstance(own.name, str) or own.name not in known:
+def _unknown(classes: Iterator[NamedClass]) -> Iterator[str]:
+    for named in classes:
+        known = CLASSES[named.role]
+        if not isinstance(named.name, str) or named.name not in known:
             own_classes = ", ".join(name.removeprefix("citylearn.") for name in known)
             reason = f"none of CityLearn's own ({own_classes})" if known else "which unpickles files, and so runs code in them"
-            yield f"{own.place} is {own.name!r}, {reason}"
+            yield f"{named.place} is {named.name!r}, {reason}"
 
 
 def outside(path: Path, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -237,27 +237,27 @@ def _is_share(name: str) -> bool:
 
 def _unpickled(schema: Mapping[str, Any]) -> Iterator[str]:
     if os.environ.get(_UNPICKLES, "0").lower() in ("1", "y", "yes", "true"):
-        for own in named_classes(schema):
-            if own.role == "dynamics":
-                yield f"{own.place}: torch would unpickle its weights, as the environment variable {_UNPICKLES} is set"
+        for named in named_classes(schema):
+            if named.role == "dynamics":
+                yield f"{named.place}: torch would unpickle its weights, as the environment variable {_UNPICKLES} is set"
 
 
-def _module_files(path: Path, named: Iterator[NamedClass]) -> list[Path]:
+def _module_files(path: Path, classes: Iterator[NamedClass]) -> list[Path]:
     """Files of the modules of classes that are not CityLearn's; finding them imports the packages that hold them."""
     files = []
-    for own in named:
-        module = own.name.rpartition(".")[0] if isinstance(own.name, str) else ""
+    for named in classes:
+        module = named.name.rpartition(".")[0] if isinstance(named.name, str) else ""
         if module.partition(".")[0] == "citylearn":
             continue
         try:
-            found = importlib.util.find_spec(module)
+            spec = importlib.util.find_spec(module)
         except (ImportError, ValueError):
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             raise ScenarioError(
-                f"{path}: {own.place} is {own.name!r}, and Python finds no module {module!r}: run in the folder that holds it, "
-                "or name that folder in PYTHONPATH"
+                f"{path}: {named.place} is {named.name!r}, and Python finds no module {module!r}: run in the folder that holds "
+                "it, or name that folder in PYTHONPATH"
             )
-        if found.origin and Path(found.origin).is_file():
-            files.append(Path(found.origin))
+        if spec.origin and Path(spec.origin).is_file():
+            files.append(Path(spec.origin))
     return files

@@ -25,10 +25,10 @@ class Found:
     decided: bool = True
 
 
-def told(found: Iterable[Found]) -> list[str]:
+def told(findings: Iterable[Found]) -> list[str]:
     """A line for each kind of thing that was found, with the lines of all files that have it."""
     kinds: dict[str, dict[tuple[int, ...], list[str]]] = {}
-    for one in found:
+    for one in findings:
         kinds.setdefault(f"{one.place}: {one.what}; {one.done}", {}).setdefault(one.lines, []).append(one.file)
     return [
         f"{kind} ({'; '.join(_lines(lines) + _names(list(dict.fromkeys(files))) for lines, files in where.items())})"

@@ -52,8 +52,8 @@ def _state(cells: Cells) -> np.ndarray:
     return np.where(np.isnan(state), 0, state).astype(np.int64)
 
 
-def _runs(state: np.ndarray, vehicle: np.ndarray, of: int) -> Iterator[slice]:
-    inside = np.concatenate([[False], state == of, [False]])
+def _runs(state: np.ndarray, vehicle: np.ndarray, wanted: int) -> Iterator[slice]:
+    inside = np.concatenate([[False], state == wanted, [False]])
     changes = np.concatenate([[True], vehicle[1:] != vehicle[:-1], [True]])
     starts = np.flatnonzero(inside[1:] & (~inside[:-1] | changes))
     ends = np.flatnonzero(inside[:-1] & (~inside[1:] | changes))

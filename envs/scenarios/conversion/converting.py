@@ -54,8 +54,8 @@ def convert(options: ConversionOptions) -> list[str]:
         raise UsageError(f"--to {options.to} lies in the folder of the original, which stays as it is; name another folder")
     with new_folder(options.to) as folder:
         conversion = _Conversion(path, folder, options)
-        found = conversion.found
-        undecided = [one for one in found if not one.decided]
+        findings = conversion.found
+        undecided = [one for one in findings if not one.decided]
         # What is to be decided is filled in for now, so that nothing but other faults remains.
         whole = folder.resolve()  # a name such as `o` is a part of words too
         faults = [fault.replace(str(whole), str(path.parent)) for fault in schema_file.all_faults(whole / SCHEMA).lines]
@@ -63,10 +63,10 @@ def convert(options: ConversionOptions) -> list[str]:
             raise UndecidedError(
                 *_under("to be decided:", told(undecided)),
                 *_under("to be corrected by hand:", faults),
-                *_under("would be repaired:", told(one for one in found if one.decided)),
+                *_under("would be repaired:", told(one for one in findings if one.decided)),
                 "nothing was written",
             )
-    return told(found)
+    return told(findings)
 
 
 def _under(head: str, lines: list[str]) -> list[str]:
@@ -168,8 +168,8 @@ class _Conversion:
             for name, machine in machines.items() if isinstance(machines, dict) else ():
                 has = True
                 place = f"buildings.{building_name}.{WASHING}s.{name}"
-                found, done, decided = self._machine(building, building_name, name, machine)
-                yield from found
+                findings, done, decided = self._machine(building, building_name, name, machine)
+                yield from findings
                 yield Found(schema_name, place, (), "CityLearn 3 has no such device", done, decided)
         becomes = has and wanted == "deferrable"
         for place in ("observations", "actions"):
@@ -194,9 +194,9 @@ class _Conversion:
         cells = self._cells(file, (START, END, PROFILE), self._root)  # which is not copied
         if cells is None:
             return [], f"no file with {START}, {END} and {PROFILE} under {FILE_KEY}: {OPTION} leave-out", False
-        profiles, schedule, found = tables(cells)
+        profiles, schedule, findings = tables(cells)
         if schedule.empty:
-            return found, f"it never runs: {OPTION} leave-out", False
+            return findings, f"it never runs: {OPTION} leave-out", False
         if not wanted:
             return [], f"{OPTION} leave-out, or deferrable for an appliance with the same energy and hours", False
         names = {"cycle_profiles_file": f"{at}_{name}_profiles.csv", "flexibility_schedule_file": f"{at}_{name}_schedule.csv"}
@@ -204,4 +204,4 @@ class _Conversion:
             table.to_csv(self._new(file), index=False, lineterminator="\n")
         building.setdefault("deferrable_appliances", {})[name] = {"type": CLASSES["appliance"][0], **names}
         done = f"now a deferrable appliance of {len(schedule)} cycles, which an action above 0.5 starts, in 2.4 one above 0"
-        return found, done, True
+        return findings, done, True

@@ -43,15 +43,15 @@ def rename_columns(name: str, cells: Cells) -> list[Found]:
     names = {title: column(title) for title in titles}
     counts = Counter(names.values())
     names = {title: new for title, new in names.items() if title != new and counts[new] == 1}
-    found = []
+    findings = []
     if names:
         cells.rename(names)
-        found.append(Found(name, "columns", (), "names of CityLearn 2", "now those of CityLearn 3"))
+        findings.append(Found(name, "columns", (), "names of CityLearn 2", "now those of CityLearn 3"))
     if SET_POINT in cells.frame and not {_COOLING, _HEATING} & set(cells.frame):
         cells.rename({SET_POINT: _COOLING})
         cells.frame[_HEATING] = cells.frame[_COOLING]
-        found.append(Found(name, SET_POINT, (), "one for cooling and heating", "now each has it"))
-    return found
+        findings.append(Found(name, SET_POINT, (), "one for cooling and heating", "now each has it"))
+    return findings
 
 
 def rename_observations(name: str, schema: dict[str, Any], buildings: Mapping[str, Any]) -> list[Found]:
@@ -59,7 +59,7 @@ def rename_observations(name: str, schema: dict[str, Any], buildings: Mapping[st
     before: set[str] = set()
 
     def renamed(names: Any) -> Any:
-        """Of a list each name by itself; of an object of observations that meet the active one stays."""
+        """Names of a list one by one; where two entries of an object get the same name, an active one stays."""
         if not isinstance(names, list | dict) or not all(isinstance(one, str) for one in names):
             return names
         before.update(one for one in names if one != todays_name(one))
@@ -78,11 +78,11 @@ def rename_observations(name: str, schema: dict[str, Any], buildings: Mapping[st
         for entry, key in ((building, "inactive_observations"), (attributes, "input_observation_names")):
             if isinstance(entry, dict) and key in entry:
                 entry[key] = renamed(entry[key])
-    found = []
+    findings = []
     if any("_predicted_" in one for one in before):
-        found.append(
+        findings.append(
             Found(name, "predicted observations", (), "named by hours ahead", "now numbered, 1 for 6 h, 2 for 12, 3 for 24")
         )
     for one in sorted(before & {SET_POINT, DELTA}):
-        found.append(Found(name, one, (), "one for cooling and heating", f"now {todays_name(one)}"))
-    return found
+        findings.append(Found(name, one, (), "one for cooling and heating", f"now {todays_name(one)}"))
+    return findings

@@ -58,7 +58,7 @@ def _energies(text: str) -> tuple[float, ...]:
 
 def tables(cells: Cells) -> tuple[pd.DataFrame, pd.DataFrame, list[Found]]:
     """Profiles and schedule of the deferrable appliance that a machine becomes, and what differs from 2.4."""
-    cycles, found = list(read_cycles(cells)), []
+    cycles, findings = list(read_cycles(cells)), []
     numbers = {profile: f"profile_{i}" for i, profile in enumerate(dict.fromkeys(cycle.profile for cycle in cycles))}
     schedule: list[dict[str, Any]] = []
     for i, cycle in enumerate(cycles):
@@ -69,7 +69,7 @@ def tables(cells: Cells) -> tuple[pd.DataFrame, pd.DataFrame, list[Found]]:
             latest = max(cycle.earliest, following - hours)
             what = f"a cycle could still run in line {following + 2}, where the next may start"
             done = f"it starts by line {latest + 2}, as an appliance has one cycle at a time"
-            found.append(Found(cells.file.name, END, (cycle.latest + 2,), what, done))
+            findings.append(Found(cells.file.name, END, (cycle.latest + 2,), what, done))
         schedule.append(
             {
                 "cycle_id": f"cycle_{i}", "profile_id": numbers[cycle.profile],
@@ -84,7 +84,7 @@ def tables(cells: Cells) -> tuple[pd.DataFrame, pd.DataFrame, list[Found]]:
         }
         for profile, number in numbers.items()
     ]  # fmt: skip
-    return pd.DataFrame(profiles), pd.DataFrame(schedule), found
+    return pd.DataFrame(profiles), pd.DataFrame(schedule), findings
 
 
 def replaced(names: Any, successors: bool) -> Any:

@@ -41,8 +41,8 @@ def write_year(site: Site, year: int, folder: Path) -> None:
     observations, buildings = dict.fromkeys(OBSERVATIONS, True), {mall.name: mall.entry(series)}
     schema = entries.schema(observations, ACTIONS, buildings, entries.vehicles(sockets), YEAR)
     # CityLearn counts the hours of a day from 1 to 24.
-    own = {"month": cal.month + 1, "hour": cal.hour + 1, "day_type": cal.weekday + 1, "indoor_dry_bulb_temperature": 24.0}
-    entries.write_site(folder, schema, [mall], series, own)
+    common = {"month": cal.month + 1, "hour": cal.hour + 1, "day_type": cal.weekday + 1, "indoor_dry_bulb_temperature": 24.0}
+    entries.write_site(folder, schema, [mall], series, common)
     write_tariff(folder, parameters.CURRENCY, parameters.DEMAND_CHARGE)
 
 

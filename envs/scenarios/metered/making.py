@@ -198,9 +198,9 @@ def _left_out(tables: dict[str, pd.DataFrame], ends: int, common: pd.DatetimeInd
     """How much of the load is left out, as another file does not cover it, and how little of a year there is."""
     load = tables["load"].index
     for name, table in tables.items():
-        own = clock.local(pd.DatetimeIndex(table.index))
+        local = clock.local(pd.DatetimeIndex(table.index))
         if missing := len(load.difference(table.index)):
-            days = f"{own[0]:%Y-%m-%d} to {own[-1]:%Y-%m-%d}"
+            days = f"{local[0]:%Y-%m-%d} to {local[-1]:%Y-%m-%d}"
             yield f"--{name} has {days}: {missing:,} of {len(load):,} hours of the load are left out"
     if ends:
         yield f"{counted(ends, 'hour')} at the ends left out, as they are no whole day from midnight to midnight"
@@ -247,7 +247,7 @@ def _whole_days(hours: pd.DatetimeIndex, clock: Clock) -> pd.DatetimeIndex:
 
 def _refuse_doubled(buildings: Sequence[Building]) -> None:
     """Raise a ScenarioError where two files of the site would have one name, also where case does not matter."""
-    names = [name for own in buildings for name in (own.name, *(socket.name for socket in own.sockets))]
+    names = [name for building in buildings for name in (building.name, *(socket.name for socket in building.sockets))]
     for name in names:
         if fault := name_fault(name):
             raise ScenarioError(f"{name!r} names a building or a charger, so rename it: {fault}")
@@ -340,8 +340,8 @@ def _write_site(
 ) -> None:
     """Write schema and series into an existing folder, that is empty.
 
-    `clock` is what clocks show at the begin of each hour, shape (hours,), with summer time where there is one. Of the tables
-    come price and carbon intensity, where they are known. Forecasts of prices are those that come.
+    `clock` is what clocks show at the begin of each hour, shape (hours,), with summer time where there is one. The tables
+    give price and carbon intensity, where they are known. Forecasts of prices are the prices that follow.
     """
     series: dict[str, dict[str, Any]] = {
         "weather": {f"{name}{ahead}": value for name, value in _WEATHER.items() for ahead in AHEAD}
@@ -350,17 +350,17 @@ def _write_site(
         series["carbon_intensity"] = {"carbon_intensity": tables["carbon"].iloc[:, 0].to_numpy()}
     if "price" in tables:
         price = tables["price"].iloc[:, 0].to_numpy()
-        # Behind the end prices are those of the last day.
+        # Forecasts beyond the end of the data are the prices of its last day.
         longer = np.append(price, price[-24:])
         series["pricing"] = {f"electricity_pricing{name}": longer[h : h + len(price)] for name, h in AHEAD.items()}
     schema = {**_schema(buildings, series, len(clock) - 1), "start_date": f"{clock[0]:%Y-%m-%d}"}
     is_summer = np.array([bool(instant.dst()) for instant in clock], int)
     # CityLearn counts the hours of a day from 1 to 24.
-    own = {
+    common = {
         "month": clock.month, "hour": clock.hour + 1, "day_type": clock.day_of_week + 1,
         "daylight_savings_status": is_summer, "indoor_dry_bulb_temperature": 20.0,
     }  # fmt: skip
-    entries.write_site(folder, schema, buildings, series, own)
+    entries.write_site(folder, schema, buildings, series, common)
 
 
 def _schema(buildings: Sequence[Building], series: Mapping[str, Any], last_row: int) -> dict[str, Any]:
@@ -368,15 +368,15 @@ def _schema(buildings: Sequence[Building], series: Mapping[str, Any], last_row: 
     has_battery = any(building.battery for building in buildings)
     shared = ["month", "day_type", "hour", *(["carbon_intensity"] if "carbon_intensity" in series else [])]
     shared += series.get("pricing", ())
-    own = ["non_shiftable_load", "net_electricity_consumption"]
-    own += ["solar_generation"] if any(building.pv_kw for building in buildings) else []
-    own += ["electrical_storage_soc"] if has_battery else []
-    own += AT_CHARGERS if sockets else ()
+    unshared = ["non_shiftable_load", "net_electricity_consumption"]
+    unshared += ["solar_generation"] if any(building.pv_kw for building in buildings) else []
+    unshared += ["electrical_storage_soc"] if has_battery else []
+    unshared += AT_CHARGERS if sockets else ()
     actions = [name for name, is_there in zip(ACTIONS, (has_battery, sockets), strict=True) if is_there]
     return entries.schema(
-        {**dict.fromkeys(shared, True), **dict.fromkeys(own, False)},
+        {**dict.fromkeys(shared, True), **dict.fromkeys(unshared, False)},
         actions,
-        {building.name: building.entry(series, _lacking(building, {*own, *actions})) for building in buildings},
+        {building.name: building.entry(series, _lacking(building, {*unshared, *actions})) for building in buildings},
         entries.vehicles(sockets),
         last_row,
     )

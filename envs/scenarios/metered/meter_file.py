@@ -63,8 +63,8 @@ class Quantity:
         Raises:
             ScenarioError: where nothing says the unit, or the name says another one than the option.
         """
-        found = _UNIT.search(column)
-        written = found[1] or found[2] if found else ""
+        match = _UNIT.search(column)
+        written = match[1] or match[2] if match else ""
         of_column, of_option = self._units.get(_plain(written)), self.of_option(given)
         if of_column and of_option and of_column != of_option:
             raise ScenarioError(f"{path}: the name {column!r} has another unit than --{self.name}-unit {given}; leave one out")
@@ -73,7 +73,7 @@ class Quantity:
                 f"{path}: no unit is known of {column!r}; say it by --{self.name}-unit, one of {self._known}, or remove it"
             )
         unit, size = of_column or of_option or ("", 0.0)
-        name = column[: found.start()] if found and of_column else column
+        name = column[: match.start()] if match and of_column else column
         return name.strip().replace(" ", "_"), unit, size, written if of_column else given
 
 

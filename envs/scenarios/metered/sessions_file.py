@@ -46,19 +46,19 @@ def read_sessions(
     if not (begin < end).all():
         raise ScenarioError(f"{at_line(path, pd.Series(begin >= end, table.index))}: the departure is not after the arrival")
     first, last = np.ceil(begin).astype(int), np.floor(end).astype(int)
-    # Nobody knows of a vehicle that is there before the first row when it came, nor of one that stays when it leaves.
+    # Sessions that reach beyond the first or the last row are left out: their arrival or departure is unknown.
     is_within = (first > 0) & (last < len(hours)) & (first < last)
     named = table.get("building", pd.Series(buildings[0], table.index)).fillna("").str.replace(" ", "_")
     if not (known := named.isin(buildings)).all():
         name = named[~known].iloc[0]
         raise ScenarioError(f"{at_line(path, ~known)}: building {name!r} is not in --load; {hint(name, buildings)}")
     sockets = table.get("charger", pd.Series("charger", table.index)).fillna("charger").str.replace(" ", "_").to_numpy()
-    own = named.to_numpy()
+    owners = named.to_numpy()
     sessions: dict[tuple[str, str], list[Session]] = {}
     for row in np.argsort(first, kind="stable"):
         if is_within[row]:
             session = Session(int(first[row]), int(last[row]), float(arrival[row]), float(required[row]))
-            sessions.setdefault((own[row], sockets[row]), []).append(session)
+            sessions.setdefault((owners[row], sockets[row]), []).append(session)
     for (building, socket), of_socket in sessions.items():
         for before, after in pairwise(of_socket):
             if after.start < before.end:
