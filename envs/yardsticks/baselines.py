@@ -68,10 +68,10 @@ RULES = {"rule: PV first, battery at any hour": False, "rule: PV first, battery 
 def baselines(task: SiteTask, windows: Sequence[Window]) -> dict[str, list[Evaluation]]:
     """Evaluations of all baselines that apply, by name, each with one a year."""
     env = task.evaluation_env(windows)
-    present, years = env.present, list(dict.fromkeys(window.year for window in windows))
-    references = {year: env.reference_of(year) for year in years}
-    evaluations = {UNCONTROLLED: evaluate(env, lambda observations: present.uncontrolled_actions())}
-    evaluations[WITHOUT] = [without_devices(task.site, references[own.year], own, windows) for own in evaluations[UNCONTROLLED]]
+    present, references = env.present, {window.year: env.reference_of(window.year) for window in windows}
+    uncontrolled = evaluate(env, lambda observations: present.uncontrolled_actions())
+    without = [without_devices(task.site, references[evaluation.year], evaluation, windows) for evaluation in uncontrolled]
+    evaluations = {UNCONTROLLED: uncontrolled, WITHOUT: without}
     # Rules need a battery, and the rule for dear hours needs some that are dearer than others.
     has_dear = all(reference.dear.any() for reference in references.values())
     for name, dear_hours in RULES.items() if present.battery_step_kwh > 0.0 else ():

@@ -68,17 +68,17 @@ def bound(task: SiteTask, window: Window, objective: Objective, most_seconds: fl
 def served_bounds(task: SiteTask, windows: Sequence[Window], most_seconds: float | None = None) -> list[Bound]:
     """Optimum of the score over several windows that together serve vehicles as a winner has to: `LEAST_SERVED`.
 
-    A bound of each window by itself may leave vehicles without energy, which no winner may. One of a window that serves them is
-    none of all together, as a policy may serve more in one and less in another. So it is one programme of all. Solved the first
-    time and cached; errors as of `window_bound`.
+    Bounds of single windows may leave vehicles without energy, which no winner may. To serve them so in each window would be
+    too strict, as a policy may serve more in one and less in another. So one programme has all windows. Solved the first time
+    and cached; errors as of `window_bound`.
     """
 
     def optimum() -> list[Bound]:
         parts, solution = _served(task, windows, most_seconds)
         return [read_solution(*part, solution, "score") for part in parts]
 
-    of = hashlib.sha256(repr([(window.year, window.start, window.hours) for window in windows]).encode()).hexdigest()[:16]
-    key = f"{task.site.key}/bound-served-{LEAST_SERVED}{task.aim.weights.key}-{of}-v{VERSION}.json"
+    digest = hashlib.sha256(repr([(window.year, window.start, window.hours) for window in windows]).encode()).hexdigest()[:16]
+    key = f"{task.site.key}/bound-served-{LEAST_SERVED}{task.aim.weights.key}-{digest}-v{VERSION}.json"
     return cached_json(list[Bound], key, optimum)
 
 
@@ -274,8 +274,8 @@ def constrain(programme: LinearProgramme, site: BoundSite) -> Variables:
     owes = np.flatnonzero(site.owes)
     owed, row = programme.variables(len(owes)), np.full(len(site.first), -1)
     row[owes] = np.arange(len(owes))
-    own = np.flatnonzero(row[group] >= 0)
-    taken_back = [(row[group[own]], variable[own], factor[own]) for _, variable, factor in lacking]
+    owing = np.flatnonzero(row[group] >= 0)
+    taken_back = [(row[group[owing]], variable[owing], factor[owing]) for _, variable, factor in lacking]
     programme.rows(False, -site.due[owes], *taken_back, (..., owed, -1.0))
     ramp, *peaks = _add_ramp_and_peaks(programme, site, drawn, fed)
     return Variables(drawn, fed, ramp, missing, owed, *peaks)
@@ -417,7 +417,7 @@ class BoundSite:
         tanks = self.tanks = Tanks.of(tables)
         meter = tables.rows["meter"][self.start : self.start + self.hours]
         demand, efficiency = (meter[name][:, tanks.building, tanks.use].T.astype(np.float64) for name in ("demand", "cop"))
-        self.fill, self.tap = (ROUNDED * own for own in tanks.limits(demand, efficiency))
+        self.fill, self.tap = (ROUNDED * limit for limit in tanks.limits(demand, efficiency))
         self.filled_kwh = 1.0 / efficiency
         self.tapped_kwh = self.filled_kwh.copy()
         # CityLearn counts what a tank gives in the first hour of a run twice, see docs/batch.md.
@@ -471,10 +471,10 @@ class BoundSite:
         self.unavoidable = np.bincount(index, np.maximum(required - most, 0.0)[there], len(groups))
         self.room = np.bincount(index, (sessions.capacity_kwh - held)[there], len(groups))
         self.held = np.bincount(index, held[there], len(groups))
-        own = np.flatnonzero(there)
-        due = reference.due_soc(own, np.minimum(sessions.end[own], window.start + window.hours - 1), window.start)
+        indices = np.flatnonzero(there)
+        due = reference.due_soc(indices, np.minimum(sessions.end[indices], window.start + window.hours - 1), window.start)
         # Energy that has to be delivered so that nothing is owed; below 0 what may be taken.
-        self.due = np.bincount(index, (due - soc[own]) * sessions.capacity_kwh[own], len(groups))
+        self.due = np.bincount(index, (due - soc[indices]) * sessions.capacity_kwh[indices], len(groups))
 
 
 def _best_root(simulator: BatchSimulator, k: int) -> float:

@@ -95,8 +95,8 @@ def lesson_part(task: SiteTask, part: int, on_progress: Callable[[float], None] 
     starts = [Start(window, charge) for window in windows for charge in _charges(window)]
 
     def taught() -> dict[str, np.ndarray]:
-        found = teach(task, starts, on_progress)
-        return {"executed": found.executed, "labels": found.labels}
+        lessons = teach(task, starts, on_progress)
+        return {"executed": lessons.executed, "labels": lessons.labels}
 
     return Lessons(tuple(starts), **cached_arrays(_key(task, part), taught))
 
@@ -140,13 +140,13 @@ def _charges(window: Window) -> tuple[float, float]:
 
 
 def _noise(number: int, start: Start, shape: tuple[int, ...]) -> np.ndarray:
-    """What disturbs a run: nothing for each first one of a window, else a process of order one in each action."""
-    found = np.zeros(shape)
+    """Noise on the actions of a run: none in the first run of a window, else an autoregressive process of order one."""
+    noise = np.zeros(shape)
     if number % 2:
         drawn = np.random.default_rng([start.window.year, start.window.start, 1]).standard_normal(shape)
         for hour in range(shape[0]):
-            found[hour] = KEPT * found[hour - 1] + NOISE * np.sqrt(1.0 - KEPT**2) * drawn[hour] if hour else NOISE * drawn[0]
-    return found.astype(np.float32)
+            noise[hour] = KEPT * noise[hour - 1] + NOISE * np.sqrt(1.0 - KEPT**2) * drawn[hour] if hour else NOISE * drawn[0]
+    return noise.astype(np.float32)
 
 
 def _longer(actions: np.ndarray, hours: int) -> np.ndarray:
@@ -165,8 +165,8 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
     """
     reference = year_reference(scenario, year)
     steps = reference.run.net_kwh.shape[1]
-    own = train_rows(scenario, year, steps)
-    if own.all():
+    mask = train_rows(scenario, year, steps)
+    if mask.all():
         return reference
     run, exogenous, sessions = reference.run, reference.exogenous, reference.sessions
     slot, day = steps_of_day(exogenous.hour, exogenous.steps_per_hour), DAY * exogenous.steps_per_hour
@@ -174,12 +174,12 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
     def filled(values: np.ndarray) -> np.ndarray:
         rows = values.shape[-1]
         known = np.zeros(rows, dtype=bool)
-        known[:steps] = own
+        known[:steps] = mask
         profile = mean_profile([(slot[:rows][known], values[:, known])], day)
         return np.where(known, values, profile[:, slot[:rows]])
 
     # A vehicle is known from its arrival on; those that arrive in other hours are not.
-    begun = own[np.minimum(sessions.start, steps - 1)] & (sessions.start < steps)
+    begun = mask[np.minimum(sessions.start, steps - 1)] & (sessions.start < steps)
     of_run = {name: filled(getattr(run, name)) for name in ("net_kwh", "battery_kwh", "charging_kwh")}
     of_site: dict[str, Any] = {name: filled(getattr(exogenous, name)) for name in ("load_kwh", "pv_kwh", "price", "carbon")}
     known = Reference(
@@ -197,16 +197,16 @@ def train_reference(scenario: Scenario, year: int) -> Reference:
 def train_series(scenario: Scenario, year: int) -> SiteSeries:
     """Series of `train_reference`, with weather and calendar filled likewise."""
     series = series_of(train_reference(scenario, year), Tables.load(tables_file(scenario, year)))
-    own, slot = train_rows(scenario, year, series.rows), series.slot
-    if own.all():
+    mask, slot = train_rows(scenario, year, series.rows), series.slot
+    if mask.all():
         return series
     # The series of tanks come from the tables of the year, the others from its reference.
     values = {
-        kind: each if kind in KINDS else np.where(own, each, mean_profile([(slot[own], each[:, own])], series.day)[:, slot])
+        kind: each if kind in KINDS else np.where(mask, each, mean_profile([(slot[mask], each[:, mask])], series.day)[:, slot])
         for kind, each in series.values.items()
     }
-    profile = mean_profile([(slot[own], series.observed[own].T.astype(np.float64))], series.day)
-    observed = np.where(own[:, np.newaxis], series.observed, profile[:, slot].T.astype(np.float32))
+    profile = mean_profile([(slot[mask], series.observed[mask].T.astype(np.float64))], series.day)
+    observed = np.where(mask[:, np.newaxis], series.observed, profile[:, slot].T.astype(np.float32))
     return replace(series, values=values, observed=observed)
 
 
@@ -232,11 +232,10 @@ def _learned_table(scenario: Scenario, year: int, series: SiteSeries, kind: Kind
 
     def years() -> list[tuple[SiteSeries, np.ndarray]]:
         each = ((year, train_series(scenario, year)) for year in scenario.years("train"))
-        return [(own, train_rows(scenario, year, own.rows)) for year, own in each]
+        return [(series, train_rows(scenario, year, series.rows)) for year, series in each]
 
     model = cached_model(f"{scenario.key}/teacher-{kind}-{steps}-{version}.npz", years, kind, steps)
     if model is None:
         return None
-
     key = f"{scenario.key}/teacher-{kind}-{steps}-{year}-{version}.npy"
     return cached_array(key, lambda: forecast_table(series, kind, model, steps), by_rows=True)

@@ -39,9 +39,9 @@ def mpc(
 ) -> list[Evaluation]:
     """Evaluations of model predictive control for `improvement`, one a year; each window is run once and cached."""
     hours = [window.hours for window in windows]
-    # A window from the cache has no hours to count.
+    # A window from the cache tells nothing, so each begins with the hours of all before it.
     told = (hours_told(on_progress, sum(hours), before) for before in itertools.accumulate(hours, initial=0))
-    return evaluated(mpc_episode(task, window, method, steps, own) for window, own in zip(windows, told, strict=False))
+    return evaluated(mpc_episode(task, window, method, steps, on_plan) for window, on_plan in zip(windows, told, strict=False))
 
 
 def run_mpc(task: SiteTask, window: Window, method: Method, steps: int | None = None, on_plan: OnPlan | None = None) -> Episode:

@@ -85,20 +85,20 @@ def bound_rows(
 
 
 def _may_not_win(bounds: Sequence[Bound], task: SiteTask) -> bool:
-    """Whether these leave vehicles without what a winner has to serve, where the aim asks for no less."""
+    """Whether these bounds serve vehicles less than a winner has to; not where the aim states a lower requirement."""
     missing, required, without = (
         sum(getattr(each, name) for each in bounds) for name in ("missing_kwh", "required_kwh", "uncontrolled_missing_kwh")
     )
-    stated = task.aim.requirements
-    served = (own.bound for own in stated if own.measure.name == VEHICLES_SERVED.measure.name and own.sign == ">=")
-    is_less = VEHICLES_SERVED.is_stated(own.measure.name for own in stated) and max(served, default=0.0) < LEAST_SERVED
+    stated = [(requirement.measure.name, requirement.sign, requirement.bound) for requirement in task.aim.requirements]
+    served = (bound for kpi, sign, bound in stated if kpi == VEHICLES_SERVED.measure.name and sign == ">=")
+    is_less = VEHICLES_SERVED.is_stated(kpi for kpi, *_ in stated) and max(served, default=0.0) < LEAST_SERVED
     return not is_less and required - missing < (LEAST_SERVED - SLACK) * (required - without)
 
 
 def _rows_of(name: str, bounds: Sequence[Bound], task: SiteTask, split: str, windows: Sequence[Window]) -> list[Row]:
     rows, of_window = list[Row](), dict(zip(windows, bounds, strict=True))
-    for year, own in by_year(windows).items():
-        steps, of_year = [window.hours for window in own], [of_window[window] for window in own]
+    for year, year_windows in by_year(windows).items():
+        steps, of_year = [window.hours for window in year_windows], [of_window[window] for window in year_windows]
         missing, required = sum(each.missing_kwh for each in of_year), sum(each.required_kwh for each in of_year)
         rows.append(
             {
@@ -107,7 +107,7 @@ def _rows_of(name: str, bounds: Sequence[Bound], task: SiteTask, split: str, win
                 "split": split,
                 "year": year,
                 "backend": "batch",
-                "hours": sum(window.lasts for window in own),
+                "hours": sum(window.lasts for window in year_windows),
                 "score": float(np.average([each.score for each in of_year], weights=steps)),
                 "co2_kg": sum(each.co2_kg for each in of_year),
                 "bill": sum(each.cost for each in of_year),
