@@ -124,7 +124,7 @@ class ArrayEnvRunner(SingleAgentEnvRunner):
     def get_state(self, components: str | Collection[str] | None = None, **given: Any) -> dict[str, Any]:
         """See `SingleAgentEnvRunner`; with the statistics, and the environment's state where it has begun."""
         state: dict[str, Any] = super().get_state(components, **given)
-        state |= {name: own.get_state() for name in NORMALIZERS if (own := getattr(self, name)) is not None}
+        state |= {name: normalizer.get_state() for name in NORMALIZERS if (normalizer := getattr(self, name)) is not None}
         state[ANEW] = self._anew
         if not self._needs_initial_reset:
             sampling = {"ended": self._ended.copy(), "returns": self._returns.copy(), **self.get_sampling()}

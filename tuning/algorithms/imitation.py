@@ -14,7 +14,7 @@ from tuning.algorithms.env_runner import ArrayEnvRunner
 from tuning.algorithms.networks.views import own_actions
 from tuning.algorithms.preprocessing import RewardNormalizer
 
-EVERY = 5  # of so many windows, one is held out
+EVERY = 5  # one in so many windows is held out
 _RUNS_OF_WINDOW = 2
 _NEAR = 1e-4
 LEAST_BATCH, MOST_BATCH = 32, 512
@@ -49,12 +49,12 @@ def demonstrations(env: Any, copies: int, lessons: Lessons) -> Iterator[Demonstr
     """Carry out lessons in an environment, as many at once as it has copies of the site."""
     agents = env.num_envs // copies
     for first in range(0, len(lessons.starts), copies):
-        own = np.arange(first, min(first + copies, len(lessons.starts)))
+        runs = np.arange(first, min(first + copies, len(lessons.starts)))
         # The others repeat a lesson; what they do is dropped.
-        every = np.concatenate([own, np.full(copies - len(own), own[-1])])
+        every = np.concatenate([runs, np.full(copies - len(runs), runs[-1])])
         hours = lessons.hours[every]
         observations, _ = env.reset(options={STARTS: [lessons.starts[run] for run in every]})
-        kept = slice(0, len(own) * agents)
+        kept = slice(0, len(runs) * agents)
         seen, actions, rewards = [observations[kept].copy()], [], []
         for hour in range(hours.max()):
             executed, labels = lessons.executed[every, hour], lessons.labels[every, hour]
@@ -68,7 +68,7 @@ def demonstrations(env: Any, copies: int, lessons: Lessons) -> Iterator[Demonstr
         executed, labels, low, high = (np.array(each, dtype=np.float32) for each in zip(*actions, strict=True))
         yield Demonstration(
             np.array(seen, dtype=np.float32), executed, labels, low, high, np.array(rewards),
-            np.repeat(hours[: len(own)], agents), np.repeat(own, agents),
+            np.repeat(hours[: len(runs)], agents), np.repeat(runs, agents),
         )  # fmt: skip
 
 
@@ -108,20 +108,19 @@ class Demonstrated:
         if last is None:
             mean = self._factor * np.concatenate([part.rewards[part.taken] for part in self.parts]).mean()
             last = [np.full(len(part.hours), mean / max(1.0 - gamma, 1e-3)) for part in self.parts]
-        each = [
-            returns(self._factor * part.rewards, end, part.hours, gamma) for part, end in zip(self.parts, last, strict=True)
-        ]
-        return self.rows([found.astype(np.float32) for found in each])
+        pairs = zip(self.parts, last, strict=True)
+        discounted = (returns(self._factor * part.rewards, end, part.hours, gamma) for part, end in pairs)
+        return self.rows([each.astype(np.float32) for each in discounted])
 
 
 def returns(rewards: np.ndarray, last: np.ndarray, hours: np.ndarray, gamma: float) -> np.ndarray:
     """Discounted returns of rewards, shape (T, N), of runs of so many steps, from the values after their ends, shape (N,)."""
-    found = np.zeros(rewards.shape)
+    discounted = np.zeros(rewards.shape)
     following = last.astype(np.float64)
     for step in reversed(range(len(rewards))):
         following = np.where(step < hours, rewards[step] + gamma * following, following)
-        found[step] = following
-    return found
+        discounted[step] = following
+    return discounted
 
 
 def take_into_statistics(runner: ArrayEnvRunner, parts: Sequence[Demonstration]) -> None:
@@ -129,10 +128,10 @@ def take_into_statistics(runner: ArrayEnvRunner, parts: Sequence[Demonstration])
     if runner.normalizer is not None:
         for part in parts:
             runner.normalizer.update(part.observations[:-1][part.taken])
-    own = runner.reward_normalizer
-    if own is None:
+    reward_normalizer = runner.reward_normalizer
+    if reward_normalizer is None:
         return
-    known = own.get_state()
+    known = reward_normalizer.get_state()
     for part in parts:
         taken = part.taken
         normalizer = RewardNormalizer(taken.shape[1], runner.h["gamma"])
@@ -140,7 +139,7 @@ def take_into_statistics(runner: ArrayEnvRunner, parts: Sequence[Demonstration])
         for hour, acted in enumerate(taken):
             normalizer.update(part.rewards[hour], acted, ~acted)
         known = normalizer.get_state()
-    own.set_state({**known, "returns": np.zeros(runner.num_envs)})
+    reward_normalizer.set_state({**known, "returns": np.zeros(runner.num_envs)})
 
 
 def fit(
@@ -166,10 +165,10 @@ def fit(
             optimizer.zero_grad(set_to_none=False)
             loss(index).mean().backward()
             optimizer.step()
-        found = mean_loss(loss, held_out)
+        mean = mean_loss(loss, held_out)
         since += 1
-        if found < best:
-            best, since = found, 0
+        if mean < best:
+            best, since = mean, 0
             for copy, parameter in zip(kept, parameters, strict=True):
                 copy.copy_(parameter.detach())
         if since >= PATIENCE:

@@ -29,7 +29,7 @@ def compiled(function: F, h: Assignment) -> F:
 def record(function: Callable[[], Any], pool: Any) -> tuple[Callable[[], object], Any, Any]:
     """Record what a function starts on the card, without doing it.
 
-    Returns what does it, the outputs that this will write to, and the memory in which; another recording may share that if the
+    Returns a function that does it, the outputs that this writes to, and the memory used; another recording may share it if the
     outputs of one are not needed when the other is replayed.
     """
     graph = torch.cuda.CUDAGraph()
@@ -42,8 +42,8 @@ def record(function: Callable[[], Any], pool: Any) -> tuple[Callable[[], object]
 class Replayed:
     """A function of tensors that changes others in place, recorded as a CUDA graph and replayed.
 
-    The kernels of small networks take less than a tenth of the time that it takes to start them one by one. With so many rows
-    the first call runs as it is, in which libraries take workspaces and optimizers make their state; the second is recorded.
+    The kernels of small networks take less than a tenth of the time that it takes to start them one by one. For each number
+    of rows the first call runs as it is: libraries take workspaces, optimizers make their state. The second is recorded.
     What it returns is written over by the next call.
     """
 
@@ -61,8 +61,8 @@ class Replayed:
             self._seen.add(rows)
             return self._function(*given)
         inputs = self._recorded[rows][0] if rows in self._recorded else self._places(given)
-        for own, each in zip(inputs, given, strict=True):
-            own.copy_(each)
+        for place, each in zip(inputs, given, strict=True):
+            place.copy_(each)
         if rows not in self._recorded:
             replay, outputs, self._pool = record(partial(self._function, *inputs), self._pool)
             self._recorded[rows] = inputs, replay, outputs
@@ -71,10 +71,10 @@ class Replayed:
         return outputs
 
     def _places(self, given: Sequence[Any]) -> list[Any]:
-        """Places for what is given: the first rows of a room that is made once, and anew where more need one."""
-        if not self._room or any(len(own) < len(each) for own, each in zip(self._room, given, strict=True)):
+        """Places for what is given: the first rows of a room that is made once, and anew where it has too few."""
+        if not self._room or any(len(room) < len(each) for room, each in zip(self._room, given, strict=True)):
             self._room = [_map(each, _with_room) for each in given]
-        return [_map(own, partial(_first, len(each))) for own, each in zip(self._room, given, strict=True)]
+        return [_map(room, partial(_first, len(each))) for room, each in zip(self._room, given, strict=True)]
 
     def forget(self) -> None:
         """Record anew, as other tensors have taken the place of those that it changes."""
@@ -83,8 +83,8 @@ class Replayed:
         self._room, self._pool = [], None
 
 
-def _map(of: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    return function(of) if isinstance(of, torch.Tensor) else of.map(function)
+def _map(tensors: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    return function(tensors) if isinstance(tensors, torch.Tensor) else tensors.map(function)
 
 
 def _with_room(tensor: torch.Tensor) -> torch.Tensor:

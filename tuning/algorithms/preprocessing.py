@@ -86,17 +86,17 @@ def take(observations: np.ndarray, count: int, mean: np.ndarray, squares: np.nda
     # no mean yet.
     batch, features = observations.shape
     near = mean.copy() if count else observations[0].astype(np.float64)
-    sums, own = np.zeros(features), np.zeros(features)
+    sums, squared = np.zeros(features), np.zeros(features)
     for i in range(batch):
         for j in range(features):
             distance = observations[i, j] - near[j]
             sums[j] += distance
-            own[j] += distance * distance
+            squared[j] += distance * distance
     total = count + batch
     for j in range(features):
         shift = sums[j] / batch
         difference = near[j] + shift - mean[j]
-        squares[j] += max(own[j] - batch * shift**2, 0.0) + difference**2 * (count * batch / total)
+        squares[j] += max(squared[j] - batch * shift**2, 0.0) + difference**2 * (count * batch / total)
         mean[j] += difference * (batch / total)
 
 

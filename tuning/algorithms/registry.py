@@ -52,9 +52,9 @@ class AlgorithmSpec:
         """Full assignment of a preset; `given` values override its own. Raises `SpaceError` for an unknown name or values."""
         if name not in self.presets:
             raise SpaceError(f"no preset {name} of {self.name}: {hint(name, self.presets)}")
-        own, given = self.presets[name], given or {}
+        preset, given = self.presets[name], given or {}
         gives_way = name in RECOMMENDED
-        values = self.space.complete(given if gives_way else {**own, **given}, limits, own if gives_way else None)
+        values = self.space.complete(given if gives_way else {**preset, **given}, limits, preset if gives_way else None)
         self.space.check(values, limits)
         return values
 

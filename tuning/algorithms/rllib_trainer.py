@@ -59,7 +59,7 @@ def set_random_state(state: dict[str, Any]) -> None:
     np.random.set_state(state["numpy"])
     torch.set_rng_state(torch.from_numpy(state["torch"].copy()))
     if torch.cuda.is_available() and len(state["cuda"]) == torch.cuda.device_count():
-        torch.cuda.set_rng_state_all([torch.from_numpy(own.copy()) for own in state["cuda"]])
+        torch.cuda.set_rng_state_all([torch.from_numpy(generator.copy()) for generator in state["cuda"]])
 
 
 # The environment's name in Ray's registry, which all processes of a search share. Under one name, two trials that begin at once
@@ -118,11 +118,11 @@ class RLlibTrainer(Trainer):
     def _of_env(self, name: str, kind: type[T]) -> T | None:
         """An attribute of one of the wrappers around the site's environment; None where none has it."""
         env = self.runner.env
-        while not isinstance(found := vars(env).get(name), kind):
+        while not isinstance(value := vars(env).get(name), kind):
             env = getattr(env, "env", None)
             if env is None:
                 return None
-        return found
+        return value
 
     @property
     def weights(self) -> Weights | None:
@@ -179,10 +179,10 @@ class RLlibTrainer(Trainer):
 
     def acting_on(self, site: District) -> Acting:
         """See `Trainer`."""
-        own, setup = self.view, self.setup
-        if not isinstance(own, BuildingView):
+        trained, setup = self.view, self.setup
+        if not isinstance(trained, BuildingView):
             raise UnfitError(WHOLE)
-        view, changes = BuildingView(own.kinds, site), _changes(setup.planned and site, setup.served and site)
+        view, changes = BuildingView(trained.kinds, site), _changes(setup.planned and site, setup.served and site)
         return Acting(_policy(self.mode(), view, changes), view, changes)
 
     @property
@@ -246,7 +246,7 @@ class RLlibTrainer(Trainer):
 
 def not_normalised(setup: Setup) -> tuple[int, ...]:
     """See `Recipe.keep`."""
-    return (tuple(i for own in setup.chargers.observations for i in own) if setup.chargers else ()) + setup.keep
+    return (tuple(i for places in setup.chargers.observations for i in places) if setup.chargers else ()) + setup.keep
 
 
 def seen_by_the_policy(setup: Setup) -> Setup:

@@ -46,16 +46,16 @@ class BuildingKinds:
         parts = Parts.of(site, learned)
         observed = [parts.observed[n] for n in parts.acting]
         acted = [parts.actions[n] for n in parts.acting]
-        own, actions, common = _union(observed), _union(acted), common_features(site)
+        kinds, actions, common = _union(observed), _union(acted), common_features(site)
         bounds = []
-        for kind in own:
+        for kind in kinds:
             each = [site.bounds(i) / unit(site, kind, n) for n, mine in enumerate(parts.observed) for i in mine.get(kind, ())]
             bounds.append((float(np.min(each)), float(np.max(each))))
-        lacked = [kind for kind in own if any(kind not in mine for mine in observed)]
+        lacked = [kind for kind in kinds if any(kind not in mine for mine in observed)]
         lacked += [kind for kind in actions if any(kind not in mine for mine in acted)]
         known = [HOURS] if any(site.buildings.battery_hours) else []
         return cls(
-            own,
+            kinds,
             tuple(bounds),
             (*known, *(HAS + kind for kind in dict.fromkeys(lacked))),
             tuple(common),
@@ -86,7 +86,7 @@ class Parts:
 
     @classmethod
     def of(cls, site: District, learn_charging: bool) -> Parts:
-        """Those of a site."""
+        """Features and actions of a site."""
         parts = [_part(site, n, learn_charging) for n in range(site.size)]
         return cls(tuple(observed for observed, _ in parts), tuple(actions for _, actions in parts))
 

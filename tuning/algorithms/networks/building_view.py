@@ -38,7 +38,7 @@ class BuildingInputs(nn.Module):
     def __init__(self, kinds: BuildingKinds, site: District) -> None:
         super().__init__()
         parts, count, features = Parts.of(site, kinds.learn_charging), len(kinds.own), site.layout.size
-        own = np.zeros((site.size, count, features))
+        factors = np.zeros((site.size, count, features))
         constant, weight = np.zeros((2, site.size, count))
         power, common = np.array(site.buildings.power_kw), common_features(site)
         for n, observed in enumerate(parts.observed):
@@ -46,7 +46,7 @@ class BuildingInputs(nn.Module):
                 places = observed.get(kind, ())
                 for i in places:
                     factor, shift = _rescaling(site, i, unit(site, kind, n), bounds)
-                    own[n, j, i] += factor / len(places)
+                    factors[n, j, i] += factor / len(places)
                     constant[n, j] += shift / len(places)
                 if is_energy(kind):
                     weight[n, j] = power[n] / power.sum()
@@ -61,8 +61,8 @@ class BuildingInputs(nn.Module):
         for j, (kind, bounds) in enumerate(zip(kinds.common, kinds.common_bounds, strict=True)):
             i = common[kind]
             shared[j, i], shifts[j] = _rescaling(site, i, unit(site, kind, COMMON), bounds)
-        district = np.einsum("nj,njf->jf", weight, own), (weight * constant).sum(axis=0)
-        self.matrix = buffer(np.concatenate([own[parts.acting].reshape(-1, features), district[0], shared]))
+        district = np.einsum("nj,njf->jf", weight, factors), (weight * constant).sum(axis=0)
+        self.matrix = buffer(np.concatenate([factors[parts.acting].reshape(-1, features), district[0], shared]))
         self.offset = buffer(np.concatenate([constant[parts.acting].ravel(), district[1], shifts]))
         fixed = [[_fixed(kind, site, parts, n) for kind in kinds.fixed] for n in parts.acting]
         self.fixed = buffer(np.reshape(fixed, (len(parts.acting), -1)))
@@ -70,12 +70,12 @@ class BuildingInputs(nn.Module):
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """What is seen, shape (rows * A, size), of the site as its layout scales it, shape (rows, features)."""
-        found = nn.functional.linear(observations, self.matrix, self.offset)
+        features = nn.functional.linear(observations, self.matrix, self.offset)
         agents, kinds = self._own
-        own = found[:, : agents * kinds].unflatten(1, (agents, kinds))
-        of_all = found[:, agents * kinds :].unsqueeze(1).expand(-1, agents, -1)
-        fixed = self.fixed.unsqueeze(0).expand(found.shape[0], -1, -1)
-        return torch.cat((own, fixed, of_all), dim=2).flatten(0, 1)
+        buildings = features[:, : agents * kinds].unflatten(1, (agents, kinds))
+        of_all = features[:, agents * kinds :].unsqueeze(1).expand(-1, agents, -1)
+        fixed = self.fixed.unsqueeze(0).expand(features.shape[0], -1, -1)
+        return torch.cat((buildings, fixed, of_all), dim=2).flatten(0, 1)
 
 
 class BuildingActions(nn.Module):
@@ -88,7 +88,7 @@ class BuildingActions(nn.Module):
         super().__init__()
         parts, groups, count = Parts.of(site, kinds.learn_charging), site.layout.any_chargers, len(site.layout.actions)
         self.agents, self._count = len(parts.acting), len(kinds.actions)
-        # Of what follows a rule nothing is taken.
+        # An action that follows a rule takes nothing from the policy: its scale stays 0.
         order, scale = [0] * count, [0.0] * count
         for a, n in enumerate(parts.acting):
             for kind, i in parts.actions[n].items():
@@ -111,10 +111,10 @@ class BuildingActions(nn.Module):
     def inverse(self, actions: torch.Tensor, observations: torch.Tensor) -> torch.Tensor:
         """What the buildings have to give for actions of the site, shape (rows * A, kinds); NaN for a device that one lacks."""
         given = actions if self.charging is None else actions - self._rule(observations)
-        found = torch.full((len(actions), self.agents * self._count), torch.nan)
-        own = self.scale != 0.0
-        found[:, self.order[own]] = given[:, own] / self.scale[own]
-        return found.unflatten(1, (self.agents, self._count)).flatten(0, 1)
+        building_actions = torch.full((len(actions), self.agents * self._count), torch.nan)
+        taken = self.scale != 0.0
+        building_actions[:, self.order[taken]] = given[:, taken] / self.scale[taken]
+        return building_actions.unflatten(1, (self.agents, self._count)).flatten(0, 1)
 
     def _rule(self, observations: torch.Tensor) -> torch.Tensor:
         assert self.charging is not None
@@ -176,11 +176,11 @@ class BuildingViewEnv(ViewEnv):
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """See `VectorEnv`."""
         seen, _, terminated, truncated, infos = super().step(actions)
-        # In a step in which all copies begin another episode, CityLearn's environments say nothing.
+        # In a step in which all copies begin another episode, CityLearn's environments report no rewards.
         earned = infos.get(BUILDING_REWARDS)
-        own = np.zeros(self.num_envs) if earned is None else np.asarray(earned, np.float64)[:, self._acting].reshape(-1)
+        rewards = np.zeros(self.num_envs) if earned is None else np.asarray(earned, np.float64)[:, self._acting].reshape(-1)
         over, cut = (np.repeat(each, self.view.agents) for each in (terminated, truncated))
-        return seen, own, over, cut, {}
+        return seen, rewards, over, cut, {}
 
 
 def _rescaling(site: District, place: int, unit: float, bounds: tuple[float, float]) -> tuple[float, float]:

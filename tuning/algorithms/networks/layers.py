@@ -41,7 +41,7 @@ class UncontrolledCharging(nn.Module):
     def __init__(self, actions: int, initial_charging: float, groups: ChargerGroups, limit: float = 1.0) -> None:
         super().__init__()
         self.initial_charging, self.limit = initial_charging, limit
-        charging = groups.uncontrolled or tuple(Charging(1.0, (0.0,) * len(own), 0.0) for own in groups.observations)
+        charging = groups.uncontrolled or tuple(Charging(1.0, (0.0,) * len(places), 0.0) for places in groups.observations)
         self.order = _ActionOrder(actions, groups)
         self.weights = nn.Buffer(torch.tensor([each.weights for each in charging]).T.contiguous(), persistent=False)
         self.bias = nn.Buffer(torch.tensor([each.bias for each in charging]), persistent=False)

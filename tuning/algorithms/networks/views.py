@@ -30,8 +30,7 @@ def applied(function: Callable[..., torch.Tensor], *arrays: np.ndarray) -> np.nd
     """A function of single-precision tensors, of arrays."""
     with torch.inference_mode():
         given = (torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32)) for array in arrays)
-        found: np.ndarray = function(*given).numpy()
-    return found
+        return function(*given).numpy()
 
 
 def own_actions(env: Any, actions: np.ndarray) -> np.ndarray:
@@ -124,14 +123,14 @@ class SiteView(nn.Module):
 
     def complete(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
         """All actions of the site, shape (copies, actions), of the others, shape (copies, others)."""
-        found = np.empty((len(actions), len(self.others) + len(self._places)), np.float32)
-        found[:, self.others] = actions
+        site_actions = np.empty((len(actions), len(self.others) + len(self._places)), np.float32)
+        site_actions[:, self.others] = actions
         rule, limit = self.charging, self.charging.limit
         charge(
             observations, self._kinds, rule.weights.numpy(), rule.bias.numpy(), rule.idle.numpy(), rule.initial_charging, limit,
-            self._places, found,
+            self._places, site_actions,
         )  # fmt: skip
-        return found
+        return site_actions
 
     def own_actions(self, actions: np.ndarray, observations: np.ndarray) -> np.ndarray:
         """The others of the site's actions."""
@@ -166,7 +165,7 @@ def charge(
 
 @njit(cache=True)
 def see(observations: np.ndarray, features: np.ndarray, kinds: np.ndarray, seen: np.ndarray) -> None:
-    """The first of what `SiteInputs` gives, likewise; writes into `seen`. `features` are the site's own."""
+    """The first output of `SiteInputs` in one pass; writes into `seen`. `features` are the site's own."""
     for row in range(len(observations)):
         for i in range(len(features)):
             seen[row, i] = observations[row, features[i]]
@@ -187,12 +186,12 @@ class _Storage(NamedTuple):
     hours: float
 
 
-def _storages(site: District, building: int) -> dict[str, _Storage]:
+def _storages(site: District, n: int) -> dict[str, _Storage]:
     """Storages that a building can have, by the names of their actions."""
-    own = site.buildings
-    battery = _Storage(PLANNED_BATTERY, PLANNED_SOC, _BATTERY_SOC, 1.0 / own.power_kw[building], own.battery_hours[building])
+    buildings = site.buildings
+    battery = _Storage(PLANNED_BATTERY, PLANNED_SOC, _BATTERY_SOC, 1.0 / buildings.power_kw[n], buildings.battery_hours[n])
     tanks = {}
-    for use, hours in zip(USES, own.tank_hours[building], strict=True):
+    for use, hours in zip(USES, buildings.tank_hours[n], strict=True):
         planned, soc = PLANNED_TANK.format(use), PLANNED_TANK_SOC.format(use)
         tanks[f"{use}_storage"] = _Storage(planned, soc, f"{use}_storage_soc", hours, TANK_GAP * hours)
     return {_BATTERY: battery, **tanks}
@@ -201,7 +200,7 @@ def _storages(site: District, building: int) -> dict[str, _Storage]:
 class ChangedActions(nn.Module):
     """From changes of what a rule, linear in the observations, has devices do, to a site's actions; the environment cuts them.
 
-    A change counts from its action's `zone` on, as what it is more. Actions without a rule pass unchanged.
+    Changes within their action's `zone` do nothing; of others the excess counts. Actions without a rule pass unchanged.
     """
 
     def __init__(self, matrix: np.ndarray, offset: np.ndarray, zone: np.ndarray) -> None:
@@ -240,7 +239,7 @@ class ChangedActions(nn.Module):
 
 
 class ServedDevices(ChangedActions):
-    """From changes of what thermal devices do without control: a policy begins with people who have it neither warm nor cold.
+    """From changes of what thermal devices do without control: so a policy begins with people comfortable.
 
     Half a device's power in all hours, as policies begin else, leaves people in the cold, and it takes long to unlearn.
     """
@@ -254,8 +253,8 @@ class PlannedActions(ChangedActions):
     """From changes of a plan to actions of batteries, tanks and thermal devices; other actions pass unchanged.
 
     Without a change a battery comes to the plan's state of charge within the hour, and a tank by `TANK_GAP` of what lacks:
-    training begins with any charge, so the plan's energy of the hour alone would not do. It has to where no state of charge is
-    observed. A change counts from `DEAD_ZONE` on. The action of a battery is a part of its nominal power,
+    training begins with any charge, so the plan's energy of the hour alone would not do. Where no state of charge is observed,
+    it is all there is. A change counts from `DEAD_ZONE` on. The action of a battery is a part of its nominal power,
     that of a tank a part of its greatest action, which fills it in `Buildings.tank_hours`. Devices do as planned.
     """
 

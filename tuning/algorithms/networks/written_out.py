@@ -47,10 +47,10 @@ class WrittenOut:
     def run(self, inputs: torch.Tensor) -> list[torch.Tensor]:
         """What each layer gets, each of shape (rows, units), and the outputs."""
         *hidden, head = self._layers
-        found = [inputs]
+        activations = [inputs]
         for layer in hidden:
-            found.append(self._layer(layer.bias, found[-1], layer.weight))
-        return [*found, torch.addmm(head.bias, found[-1], head.weight.T)]
+            activations.append(self._layer(layer.bias, activations[-1], layer.weight))
+        return [*activations, torch.addmm(head.bias, activations[-1], head.weight.T)]
 
     def add_gradient(self, run: Sequence[torch.Tensor], slope: torch.Tensor) -> None:
         """Add to the parameters' gradients, by the slope of what is minimised in the outputs of a `run`, of their shape."""

@@ -81,7 +81,7 @@ class Normal(NamedTuple):
         return cls(mean, log_std, deviation, distance, -0.5 * distance.square().sum(dim=-1) - constant)
 
     def slope(self, of_logp: torch.Tensor) -> Slope:
-        """Slope of what has these slopes in the log-probabilities, shape (T,)."""
+        """Slope of a sum, by its slopes in the log-probabilities, shape (T,)."""
         slopes = of_logp[:, None]
         return Slope(slopes * self.distance / self.deviation, (slopes * (self.distance.square() - 1.0)).sum(dim=0))
 
@@ -139,8 +139,7 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
         means = {**sums.means(), "explained_variance": explained_variance(batch)}
         check_finite(means, steps)
         self._adapt_penalty(means)
-        others = {"learning_rate": rate, "ent_coef": entropy, "gradient_steps": sums.steps}
-        self.means = {**means, **others}
+        self.means = {**means, "learning_rate": rate, "ent_coef": entropy, "gradient_steps": sums.steps}
 
     def _adapt_penalty(self, means: dict[str, float]) -> None:
         """Raise or lower the coefficient of the divergence, so that it goes towards its target, where it has one."""
@@ -154,23 +153,22 @@ class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
 
     def make_batch(self, rollout: Rollout) -> Batch:
         """A rollout with advantages and targets."""
-        arrays = (rollout.observations, rollout.actions, rollout.following)
-        observations, actions, following = map(self.on_device, arrays)
+        observations, actions, following = map(self.on_device, (rollout.observations, rollout.actions, rollout.following))
         values, after = self.values(observations), self._in_blocks(self.network.compute_values, following)
         last_values = after.cpu().double().numpy()
         last_values[rollout.terminated] = 0.0
         known = values.cpu().double().numpy()
-        found = advantages(rollout.rewards, known, last_values, rollout.ends, self.h["gamma"], self.h["gae_lambda"])
-        targets, weights = (self.on_device(each.astype(np.float32)) for each in (found + known, found))
+        estimates = advantages(rollout.rewards, known, last_values, rollout.ends, self.h["gamma"], self.h["gae_lambda"])
+        targets, weights = (self.on_device(each.astype(np.float32)) for each in (estimates + known, estimates))
         return Batch(observations, actions, values, targets, weights)
 
     def values(self, observations: torch.Tensor) -> torch.Tensor:
         """Values before the update, shape (T,)."""
         return self._in_blocks(self.network.compute_values, observations)
 
-    def _in_blocks(self, of: Callable[[dict[str, torch.Tensor]], torch.Tensor], observations: torch.Tensor) -> torch.Tensor:
+    def _in_blocks(self, method: Callable[[dict[str, torch.Tensor]], torch.Tensor], observations: torch.Tensor) -> torch.Tensor:
         with torch.no_grad(), self.precision():
-            return torch.cat([of({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
+            return torch.cat([method({Columns.OBS: block}) for block in observations.split(VALUE_ROWS)])
 
     def _inputs(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         return self.network._forward(batch)[Columns.ACTION_DIST_INPUTS]
@@ -292,11 +290,11 @@ class PPOLearner(OnPolicyLearner):
         sums, target = Sums(), self.h["target_kl"]
         for _ in range(self.h["n_epochs"]):
             for index in minibatches(len(batch), self.h["batch_size"]):
-                found = self._find_gradient(batch.at(index.to(self.device)))
+                terms = self._find_gradient(batch.at(index.to(self.device)))
                 # As in Stable-Baselines3: the minibatch that is beyond it takes no step, and no other follows.
-                if target is not None and sums.steps and found["kl"].item() > MOST_DIVERGENCE * target:
+                if target is not None and sums.steps and terms["kl"].item() > MOST_DIVERGENCE * target:
                     return sums
-                sums.add({**found, "gradient_norm": self._take_step()})
+                sums.add({**terms, "gradient_norm": self._take_step()})
         return sums
 
     def policy_loss(self, batch: Drawn, now: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
@@ -381,14 +379,14 @@ def advantages(
     `values` are of the observations that were acted on, `last_values` of those after each chunk, 0 after a termination; see
     `Rollout`. Plus `values` the advantages, shape (T,), float64, are the targets of the value function.
     """
-    found = np.empty(rewards.size)
+    estimates = np.empty(rewards.size)
     start = 0
     for chunk in range(ends.size):
         following, advantage = last_values[chunk], 0.0
         for t in range(ends[chunk] - 1, start - 1, -1):
             delta = rewards[t] + gamma * following - values[t]
             advantage = delta + gamma * gae_lambda * advantage
-            found[t] = advantage
+            estimates[t] = advantage
             following = values[t]
         start = ends[chunk]
-    return found
+    return estimates

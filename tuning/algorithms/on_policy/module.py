@@ -95,7 +95,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         inputs = self._policy_inputs(observations).float()
         if not self.choices:
             return inputs.chunk(2, dim=-1)[0]
-        chosen = torch.stack([own.argmax(dim=-1) for own in inputs.split(self.choices, dim=-1)], dim=-1)
+        chosen = torch.stack([logits.argmax(dim=-1) for logits in inputs.split(self.choices, dim=-1)], dim=-1)
         return chosen.squeeze(-1) if self.action_dist_cls is TorchCategorical else chosen
 
     def set_deviations(self, log_std: float) -> None:
@@ -136,7 +136,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
 
 
 def _choices(space: Any) -> list[int]:
-    """How many there are to choose from, of each choice; none where actions are numbers."""
+    """Number of options of each choice; none where actions are numbers."""
     if isinstance(space, gym.spaces.Discrete):
         return [int(space.n)]
     return [int(n) for n in space.nvec] if isinstance(space, gym.spaces.MultiDiscrete) else []

@@ -32,8 +32,8 @@ class ActionRange:
     def from_environment(self, actions: np.ndarray) -> np.ndarray:
         """Actions within [-1, 1] for actions of the environment, shape (..., actions); 0 where these have no range."""
         span = self.high - self.low
-        found = (actions - self.low) * (2.0 / np.where(span > 0.0, span, 1.0)) - 1.0
-        return np.where(span > 0.0, np.clip(found, -1.0, 1.0), 0.0).astype(np.float32)
+        scaled = (actions - self.low) * (2.0 / np.where(span > 0.0, span, 1.0)) - 1.0
+        return np.where(span > 0.0, np.clip(scaled, -1.0, 1.0), 0.0).astype(np.float32)
 
 
 GENERATOR = "generator"  # name of the random numbers' state in a runner's state
@@ -62,7 +62,7 @@ class ReplayEnvRunner(ArrayEnvRunner):
             raise ValueError(f"n_step={h['n_step']}: a copy has {size // copies} transitions of buffer_size={size}")
         features = self.env.single_observation_space.shape[0]
         self.buffer = ReplayBuffer(size, copies, features, len(space.low), h["gamma"], h["n_step"], seed)
-        # Not the learner's numbers once more.
+        # Other numbers than the learner's.
         self._generator = torch.Generator().manual_seed(seed + 1)
 
     def share(self, module: SACModule, device: torch.device) -> None:

@@ -117,20 +117,20 @@ class SACLearner(ArrayLearner[SACModule]):
             self.register_optimizer(module_id=module_id, optimizer_name=name, optimizer=optimizer, params=[parameter])
 
     def _rate(self, name: str, steps: int = 0) -> float:
-        own = {ACTOR: self.h["actor_learning_rate"], ENT_COEF: self.h["alpha_learning_rate"]}
-        return self.recipe.value("learning_rate", steps, own.get(name))
+        rates = {ACTOR: self.h["actor_learning_rate"], ENT_COEF: self.h["alpha_learning_rate"]}
+        return self.recipe.value("learning_rate", steps, rates.get(name))
 
     def learn_from(self, data: ReplayEnvRunner, steps: int) -> None:
         """Take a round of gradient steps; see `ArrayLearner`."""
         for name, optimizer in self.optimizers.items():
             optimizer.param_groups[0]["lr"] = self.live(name, self._rate(name, steps))
-        count, found = self.h["gradient_steps"], Sums()
+        count, sums = self.h["gradient_steps"], Sums()
         for batch in self.batches(data, count):
-            found.add(self._gradient_step(batch, steps >= self._actor_starts))
-        sums = found.totals()  # the one time that the device is waited for
-        self._sums = {name: total + sums[name] for name, total in self._sums.items()}
+            sums.add(self._gradient_step(batch, steps >= self._actor_starts))
+        totals = sums.totals()  # the one time that the device is waited for
+        self._sums = {name: total + totals[name] for name, total in self._sums.items()}
         self._summed += count
-        check_finite(sums, steps)
+        check_finite(totals, steps)
 
     def report(self) -> None:
         """Make `means` those over the gradient steps since the last call; empty without any."""

@@ -51,10 +51,10 @@ class TwinCritics(nn.Module):
         inputs = torch.cat((observations, actions), dim=-1)
         hidden = inputs.expand(2, *inputs.shape)
         *layers, (output, bias) = self._layers
-        for weight, own in layers:
+        for weights, biases in layers:
             # Not `baddbmm`: it first writes the biases to all rows.
-            hidden = self.activation(torch.bmm(hidden, weight).add_(own))
-        # Of each both outputs, by one product: two stacked ones of a single column take ten times as long on a CPU.
+            hidden = self.activation(torch.bmm(hidden, weights).add_(biases))
+        # One product with both output columns: two stacked ones of a single column take ten times as long on a CPU.
         both = (hidden.flatten(0, 1) @ output.squeeze(-1).T).unflatten(0, hidden.shape[:2])
         values = (both.diagonal(dim1=0, dim2=2).T + bias.squeeze(-1)).float()
         return values.amin(dim=0) if least else values

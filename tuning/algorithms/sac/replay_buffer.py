@@ -52,7 +52,7 @@ class ReplayBuffer:
         places = replay_places(size, copies)
         self._rows, self.copies, self.size = places // copies, copies, places - copies
         self.gamma, self.n_step = gamma, n_step
-        # Memory that is never written is never taken: what is counted here is the most that it will be.
+        # Memory is taken as it is written: `nbytes` is the most that it will be.
         self._observations = np.empty((places, observation_size), np.float32)
         self._actions = np.empty((places, action_size), np.float32)
         self._rewards = np.empty(places, np.float32)
@@ -99,12 +99,12 @@ class ReplayBuffer:
 
         Arrays are as in `Demonstration`, actions within [-1, 1]; what follows the `hours` of a run is no transition.
         """
-        own = np.minimum(np.arange(self.copies), len(hours) - 1)
-        lasts = np.where(np.arange(self.copies) < len(hours), hours[own] - 1, -1)
-        self.begin(observations[0, own])
+        runs = np.minimum(np.arange(self.copies), len(hours) - 1)
+        lasts = np.where(np.arange(self.copies) < len(hours), hours[runs] - 1, -1)
+        self.begin(observations[0, runs])
         for step in range(len(actions)):
             kinds = np.where(step < lasts, GOING, np.where(step == lasts, TRUNCATED, NO_TRANSITION)).astype(np.uint8)
-            self.add(actions[step, own], rewards[step, own], kinds, observations[step + 1, own])
+            self.add(actions[step, runs], rewards[step, runs], kinds, observations[step + 1, runs])
 
     def sample(self, count: int) -> Transitions:
         """Draw transitions, with replacement. Raises `ValueError` if there are none yet."""
@@ -205,11 +205,11 @@ class ReplayBuffer:
     def _draw(self, count: int) -> np.ndarray:
         """Places of transitions, each with the same chance, shape (count,), int64."""
         oldest, places = self.oldest_row * self.copies, self._rows * self.copies
-        found = np.empty(0, np.int64)
-        while len(found) < count:
-            drawn = (oldest + self._random.integers(self._filled * self.copies, size=count - len(found))) % places
-            found = np.concatenate((found, drawn[self._kinds[drawn] != NO_TRANSITION]))
-        return found
+        kept = np.empty(0, np.int64)
+        while len(kept) < count:
+            drawn = (oldest + self._random.integers(self._filled * self.copies, size=count - len(kept))) % places
+            kept = np.concatenate((kept, drawn[self._kinds[drawn] != NO_TRANSITION]))
+        return kept
 
 
 def replay_places(size: int, copies: int) -> int:
