@@ -52,13 +52,13 @@ class Facts:
 
 
 def gather(folder: Path) -> Facts:
-    """Ask this machine."""
-    found: tuple[Card, ...] = ()
+    """Facts of this machine."""
+    gpus: tuple[Card, ...] = ()
     free: tuple[int, ...] = ()
     known, error = None, ""
     try:
-        found, known = cards(), driver()
-        free = tuple(card.total_bytes - load.used_bytes for card, load in zip(found, loads(), strict=True))
+        gpus, known = cards(), driver()
+        free = tuple(card.total_bytes - load.used_bytes for card, load in zip(gpus, loads(), strict=True))
     except DriverError as failure:
         error = str(failure)
     memory = psutil.virtual_memory()
@@ -68,7 +68,7 @@ def gather(folder: Path) -> Facts:
         python=(int(major), int(minor)),
         system=platform.platform(),
         packages=packages,
-        cards=found,
+        cards=gpus,
         free_bytes=free,
         driver=known,
         driver_error=error,
@@ -148,11 +148,11 @@ def _python(facts: Facts) -> Finding:
 
 
 def _packages(facts: Facts) -> Finding:
-    missing = [name for name, found in facts.packages.items() if found is None]
+    missing = [name for name, version in facts.packages.items() if version is None]
     if missing:
         remedy = INSTALL if missing == ["citylearn"] else "pip install --no-deps -r requirements.txt"
         return Finding("packages", "wrong", f"missing: {', '.join(missing)}", f"uv sync, or {remedy}")
-    return Finding("packages", "ok", ", ".join(f"{name} {found}" for name, found in facts.packages.items()))
+    return Finding("packages", "ok", ", ".join(f"{name} {version}" for name, version in facts.packages.items()))
 
 
 def _card(facts: Facts) -> Finding:

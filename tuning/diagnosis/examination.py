@@ -113,11 +113,11 @@ def try_switches(usual: Outcome, attempt: Callable[..., Outcome]) -> Iterator[Fi
             continue
         if "cuda_graphs" in given and usual.row and usual.row["device"] == CPU:
             continue  # there is nothing to do without
-        found = attempt(**given)
-        if found.row is None:
-            yield Finding(f"{algo}, {name}", "note", f"does not run here: {found.error}")
+        outcome = attempt(**given)
+        if outcome.row is None:
+            yield Finding(f"{algo}, {name}", "note", f"does not run here: {outcome.error}")
             continue
-        times = found.learner_steps_per_second / usual.learner_steps_per_second
+        times = outcome.learner_steps_per_second / usual.learner_steps_per_second
         options = " ".join(f"{key}={str(value).lower()}" for key, value in given.items())
         verdict = f"pays: --set {options}" if times >= PAYS else "does not pay"
         yield Finding(f"{algo}, {name}", "ok", f"{times:.2f} times as fast in gradient steps: {verdict}")
@@ -167,14 +167,14 @@ def examine(settings: DoctorSettings, console: Console | None = None) -> list[Fi
     default = planner("ppo", CPU).prediction(algorithm("ppo").space.complete({}, limits(STEPS)))
     tell(check(facts, default.ram, settings.gpu_memory))
     for algo in names() if settings.algo == ALL else (settings.algo,):
-        own = planner(algo, "auto" if usable else CPU)
+        algo_planner = planner(algo, "auto" if usable else CPU)
         with busy(console, f"{algo}: a few real updates"):
-            outcome = try_algorithm(own)
+            outcome = try_algorithm(algo_planner)
         tell([outcome.finding()])
         if outcome.row is None or not (usable or settings.switches):
             continue
         with busy(console, f"{algo}: speed with each switch"):
-            tell(try_switches(outcome, partial(try_algorithm, own)))
+            tell(try_switches(outcome, partial(try_algorithm, algo_planner)))
             if usable:
                 tell([compare_devices(outcome, try_algorithm(planner(algo, CPU)))])
     return findings
@@ -192,8 +192,8 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
     `given` has settings, hyperparameters, and the GPU memory that it may take, with that of CUDA's context.
     """
     with tempfile.TemporaryDirectory() as folder, ray_session(num_cpus=1):
-        own = {"name": "doctor", "dir": folder, "evaluations": 1, "validation_weeks": 1}
-        experiment = create(described(Settings, given["settings"] | own, "settings"))
+        overrides = {"name": "doctor", "dir": folder, "evaluations": 1, "validation_weeks": 1}
+        experiment = create(described(Settings, given["settings"] | overrides, "settings"))
         records, running = TrialRecords(experiment), experiment.paths.running("doctor")
         running.touch()
         handout = records.hand_out(Proposal(0, given["hyperparameters"]))
@@ -210,5 +210,5 @@ def train(given: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    # In a process of its own, as what a process takes at most can be told of a fresh one alone.
+    # In a process of its own, as only a fresh process tells how much memory this training takes at most.
     print(json.dumps(train(json.loads(sys.argv[1]))))

@@ -33,22 +33,22 @@ class MemoryForecast:
 
 def predict_memory(settings: MemorySettings) -> MemoryForecast:
     """Predict the memory of a trial; nothing is trained. Raises `UserError` for settings that are not valid."""
-    own = replace(Settings(**vars(settings)), trust_scenario=settings.trust_scenario or bool(settings.env))
-    own.check()
-    if own.env:
-        own, _, _ = of_environment(own)
+    of_trial = replace(Settings(**vars(settings)), trust_scenario=settings.trust_scenario or bool(settings.env))
+    of_trial.check()
+    if of_trial.env:
+        of_trial, _, _ = of_environment(of_trial)
     else:
-        own = replace(own, backend=choose_backend(own.site_task.site, settings.backend, own.reward))
-        if own.teacher != "none":
-            check_teacher(own.site_task, own.algo)
-    planned = plan(own, None)
-    hyperparameters = planned.space.complete(planned.fixed, limits(own.steps))
+        of_trial = replace(of_trial, backend=choose_backend(of_trial.site_task.site, settings.backend, of_trial.reward))
+        if of_trial.teacher != "none":
+            check_teacher(of_trial.site_task, of_trial.algo)
+    planned = plan(of_trial, None)
+    hyperparameters = planned.space.complete(planned.fixed, limits(of_trial.steps))
     budget, device = this_machine(settings.device, settings.gpu_memory)
-    planner = Planner(own, sizes_of(own.task), budget, device, Calibration())
+    planner = Planner(of_trial, sizes_of(of_trial.task), budget, device, Calibration())
     prediction = planner.prediction(hyperparameters)
     fits = budget.excess(prediction) <= 0
     return MemoryForecast(
-        own.algo, prediction, planner.corrections(), budget, grant(prediction, budget) if fits else None,
+        of_trial.algo, prediction, planner.corrections(), budget, grant(prediction, budget) if fits else None,
         max(1, room(prediction, budget)) if fits else 0,
     )  # fmt: skip
 

@@ -120,7 +120,7 @@ class Node(Budget):
 
 
 class KindKey(NamedTuple):
-    """By what nodes are of one kind: name of the card, and its GPU memory for trials, bytes."""
+    """What nodes of one kind have in common: name of the card, and its GPU memory for trials, bytes."""
 
     device: str
     card_bytes: int
@@ -154,7 +154,7 @@ class Kind:
 
     @property
     def key(self) -> KindKey:
-        """By what its nodes are of one kind."""
+        """What its nodes have in common."""
         return KindKey(self.nodes[0].device, self.nodes[0].card_bytes)
 
     @property
@@ -180,10 +180,10 @@ def kinds_of(nodes: Sequence[Node]) -> tuple[Kind, ...]:
     """
     able = [node for node in nodes if node.cores]
     able = [node for node in able if node.gpus] or able
-    of: dict[KindKey, list[Node]] = {}
+    by_kind: dict[KindKey, list[Node]] = {}
     for node in sorted(able, key=lambda node: (node.card_bytes, node.device, node.id)):
-        of.setdefault(KindKey(node.device, node.card_bytes), []).append(node)
-    return tuple(Kind(tuple(own), _mark(own, [node for node in nodes if node not in own])) for own in of.values())
+        by_kind.setdefault(KindKey(node.device, node.card_bytes), []).append(node)
+    return tuple(Kind(tuple(group), _mark(group, [node for node in nodes if node not in group])) for group in by_kind.values())
 
 
 def largest(kinds: Iterable[Kind]) -> Kind:
@@ -191,6 +191,6 @@ def largest(kinds: Iterable[Kind]) -> Kind:
     return max(kinds, key=lambda kind: (kind.key.card_bytes, kind.budget.ram_bytes))
 
 
-def _mark(own: Sequence[Node], others: Sequence[Node]) -> str:
-    common = frozenset.intersection(*(node.marks for node in own)) - frozenset().union(*(node.marks for node in others))
+def _mark(group: Sequence[Node], others: Sequence[Node]) -> str:
+    common = frozenset.intersection(*(node.marks for node in group)) - frozenset().union(*(node.marks for node in others))
     return min(common, default="")

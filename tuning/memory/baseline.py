@@ -43,8 +43,8 @@ def measured(card: int) -> CardBaseline | None:
     gc.collect()
     load = loads()[card]
     # On Windows and in containers the driver does not tell what single processes take. Then others may have begun or ended.
-    own = load.used_bytes - used if load.own_bytes is None else load.own_bytes
-    context, grown = own - torch.cuda.memory_reserved(), psutil.Process().memory_info().rss - host
+    taken = load.used_bytes - used if load.own_bytes is None else load.own_bytes
+    context, grown = taken - torch.cuda.memory_reserved(), psutil.Process().memory_info().rss - host
     source = "measured on this card"
     if load.own_bytes is None and not LEAST_CONTEXT < context < MOST_CONTEXT:
         context, source = ASSUMED.context, "measured on this card but for the context, as other programs began or ended"
@@ -77,5 +77,5 @@ def _step(device: str) -> None:
 
 
 if __name__ == "__main__":
-    found = measured(0)
-    print(json.dumps(asdict(found) if found else None))
+    baseline = measured(0)
+    print(json.dumps(asdict(baseline) if baseline else None))

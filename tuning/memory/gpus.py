@@ -55,21 +55,21 @@ def _answer(ask: Callable[[Any], T], without: T) -> T:
 def cards() -> tuple[Card, ...]:
     """All cards of the machine. Raises `DriverError` if their driver does not answer."""
 
-    def of(nvml: Any) -> tuple[Card, ...]:
+    def ask(nvml: Any) -> tuple[Card, ...]:
         each = enumerate(_handles(nvml))
-        return tuple(Card(n, nvml.nvmlDeviceGetName(own), int(nvml.nvmlDeviceGetMemoryInfo(own).total)) for n, own in each)
+        return tuple(Card(n, nvml.nvmlDeviceGetName(card), int(nvml.nvmlDeviceGetMemoryInfo(card).total)) for n, card in each)
 
-    return _answer(of, ())
+    return _answer(ask, ())
 
 
 def driver() -> tuple[str, tuple[int, int]] | None:
     """Version of the driver, and the newest CUDA that it runs; None without one. Raises `DriverError` if it does not answer."""
 
-    def of(nvml: Any) -> tuple[str, tuple[int, int]]:
+    def ask(nvml: Any) -> tuple[str, tuple[int, int]]:
         cuda = int(nvml.nvmlSystemGetCudaDriverVersion_v2())
         return str(nvml.nvmlSystemGetDriverVersion()), (cuda // 1000, cuda % 1000 // 10)
 
-    return _answer(of, None)
+    return _answer(ask, None)
 
 
 def loads() -> tuple[Load, ...]:
@@ -93,11 +93,11 @@ def _load(nvml: Any, handle: Any, pid: int) -> Load:
     power = known(lambda: nvml.nvmlDeviceGetPowerUsage(handle))
     temperature = known(lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
     processes = known(lambda: nvml.nvmlDeviceGetComputeRunningProcesses(handle)) or []
-    own = [process.usedGpuMemory for process in processes if process.pid == pid and process.usedGpuMemory is not None]
+    sizes = [process.usedGpuMemory for process in processes if process.pid == pid and process.usedGpuMemory is not None]
     return Load(
         used_bytes=int(nvml.nvmlDeviceGetMemoryInfo(handle).used),
         utilization=None if utilization is None else utilization / 100.0,
         temperature_c=None if temperature is None else float(temperature),
         power_w=None if power is None else power / 1000.0,
-        own_bytes=sum(own) if own else None,
+        own_bytes=sum(sizes) if sizes else None,
     )

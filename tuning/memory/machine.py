@@ -49,8 +49,8 @@ class Probe:
 
         @ray.remote(num_cpus=0, num_gpus=PROBE_SHARE, max_retries=0)
         def look() -> VisibleCard | None:
-            found = min(cards(), key=lambda card: card.total_bytes, default=None)
-            return VisibleCard(found.name, found.total_bytes, measured(int(ray.get_gpu_ids()[0]))) if found else None
+            card = min(cards(), key=lambda card: card.total_bytes, default=None)
+            return VisibleCard(card.name, card.total_bytes, measured(int(ray.get_gpu_ids()[0]))) if card else None
 
         for node in ids:
             if node not in self._known and node not in self._asked:
@@ -89,24 +89,24 @@ def cluster(gpu_memory_gib: float, look: Look, device: str = "auto") -> Cluster:
 
     alive = [node for node in ray.nodes() if node["Alive"]]
     with_cards = [] if device == "cpu" else [node["NodeID"] for node in alive if node["Resources"].get("GPU", 0)]
-    found = look(with_cards)
+    visible = look(with_cards)
     nodes, unusable = [], ""
     for node in alive:
-        of, has = node["NodeID"], node["Resources"]
-        gpus = int(has.get("GPU", 0)) if of in with_cards else 0
-        if gpus and of not in found:
+        node_id, has = node["NodeID"], node["Resources"]
+        gpus = int(has.get("GPU", 0)) if node_id in with_cards else 0
+        if gpus and node_id not in visible:
             continue
-        card = found.get(of) if gpus else None
+        card = visible.get(node_id) if gpus else None
         ram = int(has.get("memory", 0))
         # Ray counts all memory of a machine, also what other processes use.
         ram = min(ram, int(psutil.virtual_memory().available)) if len(alive) == 1 else ram
         cores, marks = int(has.get("CPU", 0)), frozenset(name for name in has if name.startswith(ACCELERATOR))
         if card and card.baseline:
             budget = card_budget(card.total_bytes, gpu_memory_gib)
-            nodes.append(Node(gpus, budget, ram, cores, card.baseline, id=of, device=card.name, marks=marks))
+            nodes.append(Node(gpus, budget, ram, cores, card.baseline, id=node_id, device=card.name, marks=marks))
         else:
             unusable = card.name if card else unusable
-            nodes.append(Node(0, 0, ram, cores, id=of, marks=marks))
+            nodes.append(Node(0, 0, ram, cores, id=node_id, marks=marks))
     # Ray's public interfaces do not tell which nodes are drained.
     leaving = frozenset(state.state.get_draining_nodes()) & {node.id for node in nodes}
     return Cluster(tuple(nodes), leaving, unusable)
@@ -124,10 +124,7 @@ def request_node() -> object:
 
 
 def machine(
-    gpu_memory_gib: float,
-    look: Look,
-    tell: Callable[[str], None] = lambda line: None,
-    device: str = "auto",
+    gpu_memory_gib: float, look: Look, tell: Callable[[str], None] = lambda line: None, device: str = "auto"
 ) -> tuple[tuple[Kind, ...], str]:
     """The kinds of nodes of a Ray that is started, and a line for the user where there is no card; waits for a node.
 
@@ -168,10 +165,10 @@ def machine(
 def this_machine(device: str, gpu_memory_gib: float) -> tuple[Budget, str]:
     """Budget of this machine, without Ray, and the device's name. Raises `DriverError` for a driver that does not answer."""
     available, cores = int(psutil.virtual_memory().available), os.cpu_count() or 1
-    found = () if device == "cpu" else cards()
-    if found:
-        card_bytes = card_budget(found[0].total_bytes, gpu_memory_gib)
-        return Budget(len(found), card_bytes, available, cores, measured_apart() or ASSUMED), found[0].name
+    gpus = () if device == "cpu" else cards()
+    if gpus:
+        card_bytes = card_budget(gpus[0].total_bytes, gpu_memory_gib)
+        return Budget(len(gpus), card_bytes, available, cores, measured_apart() or ASSUMED), gpus[0].name
     if device == "gpu":
         assumed = round(gpu_memory_gib * GIB) or DEFAULT_CARD_BYTES
         return Budget(1, assumed, available, cores), "a card that is not here"

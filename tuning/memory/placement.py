@@ -61,7 +61,7 @@ class Placement:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Those on which trials may be placed now; if all are gone, those that there were."""
+        """Kinds on which trials may be placed now; if all are gone, those that there were."""
         return tuple((self._present or self._seen).values())
 
     def _of(self, kind: Kind) -> Planner:
@@ -82,7 +82,7 @@ class Placement:
         return self._least_excess(self._seen.values(), hyperparameters)
 
     def _least_excess(self, kinds: Iterable[Kind], hyperparameters: Assignment) -> tuple[int, str]:
-        return min((self._of(kind).excess(hyperparameters) for kind in kinds), key=lambda found: found[0])
+        return min((self._of(kind).excess(hyperparameters) for kind in kinds), key=lambda excess: excess[0])
 
     def place(self, number: int, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0], alone: bool = False) -> Place:
         """Choose the kind of a trial that fits one, and note that it takes what it is granted there."""
@@ -124,11 +124,11 @@ class Placement:
     def _load(self, kind: Kind, *further: Grant) -> float:
         """The largest part of a kind's cores, memory or cards that this search takes, with further trials."""
         # Sums over all nodes; how trials lie on these, Ray knows.
-        own = [*(place.grant for place in self._places.values() if place.key == kind.key), *further]
+        grants = [*(place.grant for place in self._places.values() if place.key == kind.key), *further]
         return max(
-            len(own) / kind.budget.cores,
-            sum(granted.ram_bytes for granted in own) / max(1, sum(node.ram_bytes for node in kind.nodes)),
-            sum(granted.gpu_share for granted in own) / max(1, kind.budget.gpus),
+            len(grants) / kind.budget.cores,
+            sum(granted.ram_bytes for granted in grants) / max(1, sum(node.ram_bytes for node in kind.nodes)),
+            sum(granted.gpu_share for granted in grants) / max(1, kind.budget.gpus),
         )
 
     def _has_room(self, kind: Kind, granted: Grant) -> bool:
@@ -155,7 +155,7 @@ class Placement:
 
     def may_move(self, number: int, hyperparameters: Assignment) -> bool:
         """Whether a trial that waits would be placed where a node has what it needs, of its own kind or another one."""
-        # It takes nothing where it waits.
+        # A trial that waits takes nothing yet.
         before = self._places.pop(number)
         after = self._place(hyperparameters, before.fallback, before.alone)
         self._places[number] = before

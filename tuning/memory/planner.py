@@ -67,8 +67,8 @@ class Calibration:
         if len(ratios) < LEAST:
             return Correction(1.0, 0, device)
         # The smallest ratio that at least so many of the trials do not exceed.
-        found = ratios[math.ceil(QUANTILE * len(ratios)) - 1]
-        return Correction(min(HIGHEST, max(LOWEST, found)), len(ratios), device)
+        ratio = ratios[math.ceil(QUANTILE * len(ratios)) - 1]
+        return Correction(min(HIGHEST, max(LOWEST, ratio)), len(ratios), device)
 
     def _read(self) -> dict[str, list[float]]:
         """Ratios by key; none where there is no file. A damaged one is named and begun anew: it costs a correction only."""
@@ -146,14 +146,14 @@ class Planner:
         return Workload(copies, s.steps, s.evaluations, windows, bool(self.budget.gpus), fallback.parts, lessons)
 
     def corrections(self) -> dict[Place, Correction]:
-        """Of the predictions, by place."""
+        """Corrections of the predictions, by place."""
         return {place: self.calibration.correction(self.device, self.settings.algo, place) for place in PLACES}
 
     def prediction(self, hyperparameters: Assignment, fallback: Fallback = FALLBACKS[0]) -> Prediction:
         """Memory of a trial, with the corrections."""
         h, run = fallback.apply(hyperparameters), self.workload(hyperparameters, fallback)
-        found = predict(self.spec, h, run, self.sizes, self.budget.baseline)
-        return replace(found, correction={place: own.factor for place, own in self.corrections().items()})
+        prediction = predict(self.spec, h, run, self.sizes, self.budget.baseline)
+        return replace(prediction, correction={place: correction.factor for place, correction in self.corrections().items()})
 
     def excess(self, hyperparameters: Assignment) -> tuple[int, str]:
         """Bytes by which a trial exceeds the budget, below 0 where it fits, and the reason."""

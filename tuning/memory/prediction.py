@@ -217,15 +217,15 @@ class Sizes:
     @classmethod
     def of_environment(cls, task: EnvTask) -> Self:
         """Sizes of an environment, which has no years: what its process takes stands in the place of one."""
-        found = task.probe
+        probe = task.probe
         # Copies in processes of their own each import what the first one does.
-        copy_bytes = found.copy_bytes + (found.process_bytes if task.in_processes else 0)
-        return cls(found.features, found.outputs, 0, 0, 0, 0, found.process_bytes, 0, 0, copy_bytes)
+        copy_bytes = probe.copy_bytes + (probe.process_bytes if task.in_processes else 0)
+        return cls(probe.features, probe.outputs, 0, 0, 0, 0, probe.process_bytes, 0, 0, copy_bytes)
 
     def seeing(self, seen: Seen) -> Sizes:
         """The same scenario for a policy that sees more. What is seen further is of its meters and of the site."""
         more = len(seen.names(self.meters, self.planned))
-        own = 2 * len(seen.own(self.planned)) + len(seen.common)  # of a building and of the district
+        features = 2 * len(seen.own(self.planned)) + len(seen.common)  # of a building and of the district
         # As it is made and as it is observed; where years are joined, once more.
         rows = FLOAT * self.rows * more
         return replace(
@@ -234,7 +234,7 @@ class Sizes:
             year_bytes=self.year_bytes + 2 * rows,
             joined_bytes=self.joined_bytes + rows if self.joined_bytes else 0,
             copy_bytes=self.copy_bytes + FLOAT * more if self.copy_bytes else 0,
-            buildings=(self.buildings[0].seeing(own), self.buildings[1].seeing(own)) if self.buildings else None,
+            buildings=(self.buildings[0].seeing(features), self.buildings[1].seeing(features)) if self.buildings else None,
         )
 
 
@@ -289,12 +289,12 @@ def _of_buildings(site: District | None) -> tuple[BuildingSizes, BuildingSizes] 
 
 def _arrays(path: Path) -> dict[str, tuple[int, int]]:
     """Length of the first axis and bytes of each array in a file of arrays, from their headers alone."""
-    found = {}
+    arrays = {}
     with zipfile.ZipFile(path) as file:
         for name in file.namelist():
             with file.open(name) as array:
                 version = np.lib.format.read_magic(array)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, _, kind = read(array)
-                found[name.removesuffix(".npy")] = (shape[0] if shape else 1, int(np.prod(shape)) * kind.itemsize)
-    return found
+                arrays[name.removesuffix(".npy")] = (shape[0] if shape else 1, int(np.prod(shape)) * kind.itemsize)
+    return arrays

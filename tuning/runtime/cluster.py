@@ -167,8 +167,8 @@ def only_joined() -> None:
     def addresses() -> frozenset[str]:
         commands = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
         texts = [" ".join(words) for words in commands if any(word.startswith(_GCS) for word in words)]
-        own = (text.partition(_GCS)[2].split() for text in texts if not _PRIVATE.search(text))
-        return frozenset(words[0] for words in own if words)
+        arguments = (text.partition(_GCS)[2].split() for text in texts if not _PRIVATE.search(text))
+        return frozenset(words[0] for words in arguments if words)
 
     cast(Any, services).find_gcs_addresses = addresses
 
@@ -208,7 +208,7 @@ def main() -> None:
         cast(Any, _raylet).GcsClient(address=head)
         print(GUARDED)
     except AuthenticationError:
-        # Whatever is missing, so that the token is never said.
+        # One text, whatever is missing, so that the token is never printed.
         print(f"the cluster at {head} needs a token that it accepts: {GIVE_TOKEN}")
     except OSError as error:
         print(f"nothing answers at {head}: {error.strerror or error}")
