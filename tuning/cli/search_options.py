@@ -68,8 +68,8 @@ def _words(file: Path, given: Sequence[str]) -> list[str]:
             )
         if name == "set" and isinstance(value, dict):
             fixed = {each: _text(file, f"set.{each}", one) for each, one in value.items()}
-            own = {word.partition("=")[0] for word in _after_set(given)}
-            pairs = [f"{each}={text}" for each, text in fixed.items() if each not in own]
+            named = {word.partition("=")[0] for word in _after_set(given)}
+            pairs = [f"{each}={text}" for each, text in fixed.items() if each not in named]
             words += [option(name), *pairs] if pairs else []
         elif (is_flag := isinstance(getattr(Settings, name), bool)) != isinstance(value, bool):
             takes = "true or false, without quotes" if is_flag else "a value, not true or false"

@@ -90,7 +90,7 @@ def print_summary(
         for line in confirmation_lines(results, aim):
             say(console, line)
         taken = results.recommended
-        # Of a front there are several to take.
+        # A front offers several to choose from.
         if not aim.second and not pd.isna(taken["confirms"]) and taken["confirms"] != best["trial"]:
             say(console, f"Hyperparameters with the best mean, of {named(int(taken['confirms']), results.fresh)}:")
             _print_hyperparameters(taken, console)
@@ -107,7 +107,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
     """Print the best trial of each of several experiments beside one another, with the vehicle energy that it served."""
     if aim.shown:
         say(console, f"Aim: {aim.shown}")
-    aim = aim.measured({name: own for results in experiments for name, own in results.measures.items()})
+    aim = aim.measured({name: measure for results in experiments for name, measure in results.measures.items()})
     bests = [results.best for results in experiments if not results.scored.empty]
     of_aim = _of_aim(pd.DataFrame(bests).reindex(columns=[*_VALUES, "shortfall"]), aim)
     cells = zip(*(cells for _, cells in of_aim), strict=True) if of_aim else iter([()] * len(bests))
@@ -289,7 +289,7 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
     if not fresh.complete and not results.fresh.broken:
         return []
     # By the rating, or with two objectives by each gain on the uncontrolled site: the column of each, and what stands before.
-    labels = {gain: f"{own.name} " for own, gain in zip(aim.objectives, GAINS, strict=True)} if aim.second else {"rating": ""}
+    labels = {gain: f"{kpi.name} " for kpi, gain in zip(aim.objectives, GAINS, strict=True)} if aim.second else {"rating": ""}
     # Where less is better, the ends of a rating's interval change places.
     of_mean = "{:+.2%}".format if aim.second else aim.told_rating
     gains = "gains on the uncontrolled site, " if aim.second else ""
@@ -326,8 +326,8 @@ def confirmation_lines(results: Results, aim: Aim) -> list[str]:
 def checkpoint_lines(sizes: Sequence[int], keep: str) -> list[str]:
     """How much the checkpoints of the trials take, which have these bytes; empty where there is none."""
     kept = sum(size > 0 for size in sizes)
-    of = f"{sum(sizes) / 2**20:,.1f} MiB of {counted(kept, 'trial')}"
-    return [f"Checkpoints: {of} (--keep-checkpoints {keep})"] if kept else []
+    amount = f"{sum(sizes) / 2**20:,.1f} MiB of {counted(kept, 'trial')}"
+    return [f"Checkpoints: {amount} (--keep-checkpoints {keep})"] if kept else []
 
 
 def unpaid_lines(settings: Settings, results: Results) -> list[str]:

@@ -27,9 +27,9 @@ def opened(path: Path) -> tuple[dict[str, Any], CityLearnEnv]:
         sys.exit(f"error: {path} or a file that it names is damaged, or none of a site: {type(error).__name__}: {error}")
 
 
-def check_order(path: Path, what: str, theirs: list[str], own: list[str]) -> None:
+def check_order(path: Path, what: str, theirs: list[str], expected: list[str]) -> None:
     """End where the site does not have the policy's names in the policy's order."""
-    for number, (their, needed) in enumerate(zip_longest(theirs, own), start=1):
+    for number, (their, needed) in enumerate(zip_longest(theirs, expected), start=1):
         if their != needed:
             # A stranger's name may hold escape sequences of terminals.
             shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in their or "")
@@ -52,8 +52,8 @@ def main(schema: str, hours: float = math.inf) -> None:
     seen = np.load(table) if table.exists() else None
     first = 0 if seen is None else site["simulation_start_time_step"] - interface["first_seen_row"]
     names = interface["observations"]
-    own = names[: len(names) - 2 * bool(peak_hours) - sees_day - (0 if seen is None else seen.shape[1])]
-    check_order(path, "observation", env.observation_names[0], own)
+    site_names = names[: len(names) - 2 * bool(peak_hours) - sees_day - (0 if seen is None else seen.shape[1])]
+    check_order(path, "observation", env.observation_names[0], site_names)
     check_order(path, "action", env.action_names[0], interface["actions"])
     check_order(path, "building", [building.name for building in env.buildings], interface["buildings"])
     per_hour = 3600 / env.seconds_per_time_step

@@ -166,21 +166,21 @@ def _check_together(experiments: Sequence[Experiment]) -> None:
             raise UsageError(f"two experiments are called {name}: judge one of them, or rename its folder and its name")
 
 
-def run_settings(contender: Contender, of: Settings, runs: Path, judge: JudgeSettings) -> Settings:
+def run_settings(contender: Contender, settings: Settings, runs: Path, judge: JudgeSettings) -> Settings:
     """Settings of a contender's training: one assignment, and a trial for each run.
 
     The seed is the same for all contenders, so that the same run of each has the same seed.
     """
-    space = algorithm_of(of).space
+    space = algorithm_of(settings).space
     pairs = tuple(f"{name}={_text(value)}" for name, value in contender.hyperparameters.items())
     # The texts must parse back to the same values. Those of a damaged row may not.
     if space.parse(dict(pair.split("=", 1) for pair in pairs)) != contender.hyperparameters:
         raise UsageError(f"{contender.name} has hyperparameters that cannot be: restore the row of its trial from a copy")
-    same: dict[str, Any] = {name: getattr(of, name) for name in (*OF_TRAINING, "retries", "on_oom")}
+    same: dict[str, Any] = {name: getattr(settings, name) for name in (*OF_TRAINING, "retries", "on_oom")}
     return replace(
-        Settings(**same), keep=contender.keep or of.keep, last_evaluation=contender.evaluations, seed=fresh_seed(judge.seed),
-        set=(pairs,), trials=1, start_from=(), sampler="random", scheduler="none", keep_checkpoints="all",
-        gpu_memory=judge.gpu_memory, name=contender.slug, dir=str(runs), address=judge.address,
+        Settings(**same), keep=contender.keep or settings.keep, last_evaluation=contender.evaluations,
+        seed=fresh_seed(judge.seed), set=(pairs,), trials=1, start_from=(), sampler="random", scheduler="none",
+        keep_checkpoints="all", gpu_memory=judge.gpu_memory, name=contender.slug, dir=str(runs), address=judge.address,
     )  # fmt: skip
 
 

@@ -44,10 +44,7 @@ class Job:
 
 
 def run_all(
-    jobs: Sequence[Job],
-    on_done: Callable[[list[Row]], None],
-    on_wait: Callable[[int], None],
-    measures: Mapping[str, Measure],
+    jobs: Sequence[Job], on_done: Callable[[list[Row]], None], on_wait: Callable[[int], None], measures: Mapping[str, Measure]
 ) -> None:
     """Run jobs in parallel on a started Ray; a file is written once all of its rows are complete, and `on_done` gets them.
 
@@ -55,9 +52,9 @@ def run_all(
     """
     left, rows = Counter(job.part for job in jobs), defaultdict[Path, list[Row]](list)
 
-    def take(number: int, found: list[Row]) -> None:
+    def take(number: int, job_rows: list[Row]) -> None:
         part = jobs[number].part
-        rows[part] += found
+        rows[part] += job_rows
         left[part] -= 1
         if not left[part]:
             write_file(part, sorted(rows[part], key=lambda row: int(row["year"])), measures=measures)
@@ -107,20 +104,20 @@ def _of_episodes(task: EnvTask, rows: Iterable[Row]) -> list[Row]:
     return [{"scenario": task.source.name, "split": SPLIT, "backend": task.stepped_by, **row} for row in rows]
 
 
-def _simple_rows(task: EnvTask, own: str) -> list[Row]:
-    return _of_episodes(task, own_rows(task, SPLIT, own) if own else simple_rows(task, SPLIT))
+def _simple_rows(task: EnvTask, policy: str) -> list[Row]:
+    return _of_episodes(task, own_rows(task, SPLIT, policy) if policy else simple_rows(task, SPLIT))
 
 
-def baseline_job(task: Task, part: Path, own: str = "") -> Job:
-    """Evaluations of all baselines on all years, or in all episodes; there with `own` of that policy of the user's."""
+def baseline_job(task: Task, part: Path, policy: str = "") -> Job:
+    """Evaluations of all baselines on all years, or in all episodes, there with the user's `policy` too."""
     if isinstance(task, EnvTask):
-        return Job(part, partial(_simple_rows, task, own))
+        return Job(part, partial(_simple_rows, task, policy))
     return Job(part, partial(baseline_rows, task, SPLIT, task.site.windows(SPLIT)))
 
 
 def yearly_jobs(rows: Callable[..., list[Row]], task: SiteTask, part: Path, *more: Any) -> list[Job]:
     """Evaluations by `mpc_rows` or `bound_rows` of `envs.yardsticks.rows`, a job a year; `more` are their further arguments."""
-    return [Job(part, partial(rows, task, SPLIT, own, *more)) for own in by_year(task.site.windows(SPLIT)).values()]
+    return [Job(part, partial(rows, task, SPLIT, windows, *more)) for windows in by_year(task.site.windows(SPLIT)).values()]
 
 
 def check_agreement(part: Path, other: Path) -> None:

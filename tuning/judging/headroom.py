@@ -136,10 +136,10 @@ def _bounds(task: SiteTask, split: str, windows: Sequence[Window], console: Cons
 
 def rows_of(years: Sequence[Years], aim: Aim = SCORE_ALONE) -> list[Row]:
     """A row for each controller and bound, of its rows of `evaluations`, of which there is one a year."""
-    of = dict[str, list[Years]]()
+    by_contender = dict[str, list[Years]]()
     for row in years:
-        of.setdefault(row["contender"], []).append(row)
-    return [row_of(name, own, aim) for name, own in of.items()]
+        by_contender.setdefault(row["contender"], []).append(row)
+    return [row_of(name, rows, aim) for name, rows in by_contender.items()]
 
 
 def row_of(name: str, years: Sequence[Years], aim: Aim = SCORE_ALONE) -> Row:
