@@ -45,9 +45,9 @@ def _print(settings: Settings, arguments: list[str]) -> int:
     from tuning.search.tune import each_algorithm
 
     several = settings.algo == ALL and not settings.resume
-    if not several and (found := experiment_to_continue(settings)):
+    if not several and (experiment := experiment_to_continue(settings)):
         # Nothing that the experiment names is run, so it needs no trust.
-        before, now = found.settings, _as_continued(found.settings, settings, arguments)
+        before, now = experiment.settings, _as_continued(experiment.settings, settings, arguments)
         checked = [replace(now, dir=before.dir, storage=before.storage, space=before.space, set=now.set or before.set)]
         checked[0].check()
     else:

@@ -177,7 +177,7 @@ def open_all(settings: Sequence[Settings], console: Console, as_continued: AsCon
 
     parts = [check(given, as_continued) for given in settings]
     opened: list[Opened] = []
-    # Those of a new experiment once all are there: settings that are refused give one line.
+    # Notes of new experiments once all of them are there: settings that are refused give one line.
     _say_notes((part for part in parts if part.before), console)
     try:
         for part in parts:
@@ -205,14 +205,14 @@ def searched(opened: Sequence[Opened], console: Console) -> Iterator[Results | S
     Yields:
         Results of each, or why it had to stop.
     """
-    for index, of in enumerate(opened):
+    for index, current in enumerate(opened):
         try:
-            outcome: Results | SearchStoppedError = search_opened(of, console)
+            outcome: Results | SearchStoppedError = search_opened(current, console)
         except SearchStoppedError as error:
             outcome = error
         except BaseException as error:
             # After an interrupt of a search that goes on later, the others go on later too.
-            is_kept = isinstance(error, KeyboardInterrupt) and of.is_there
+            is_kept = isinstance(error, KeyboardInterrupt) and current.is_there
             for rest in opened[index + 1 :]:
                 if is_kept or not rest.withdraw():
                     say(console, f"not begun: {_continuing(rest)}")

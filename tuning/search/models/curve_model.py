@@ -207,7 +207,7 @@ class _Arrays:
 @lru_cache(maxsize=8)  # a proposal and the decision about it need the same
 def _most_probable(arrays: _Arrays, iterations: int) -> Array:
     start, spread = _priors(arrays.points.shape[1])
-    found = minimize(
+    optimum = minimize(
         _Objective(arrays.points, arrays.data, start, spread),
         start,
         jac=True,
@@ -215,7 +215,7 @@ def _most_probable(arrays: _Arrays, iterations: int) -> Array:
         bounds=list(zip(start - _BOUND * spread, start + _BOUND * spread, strict=True)),
         options={"maxiter": iterations, "maxfun": 2 * iterations},
     )
-    return np.asarray(found.x)
+    return np.asarray(optimum.x)
 
 
 class _Kernel:

@@ -191,9 +191,9 @@ class Outlook:
 
     def _beside(self, candidate: Curve) -> Outlook:
         model = self._model.with_points(encode([candidate.point], self._distributions))
-        found = copy(self)
-        found._rows, found.__dict__["_model"] = {**self._rows, candidate.number: len(self._points)}, model
-        return found
+        outlook = copy(self)
+        outlook._rows, outlook.__dict__["_model"] = {**self._rows, candidate.number: len(self._points)}, model
+        return outlook
 
     def _best_end(self) -> float:
         """The best rating that there is, or that a trial is expected to have at its end, scaled."""

@@ -206,12 +206,12 @@ class _Known:
 
     @cached_property
     def running(self) -> list[Training]:
-        """Those that run."""
+        """Trainings that run."""
         return [training for training, trial in self.again.items() if trial.state is TrialState.RUNNING]
 
     @cached_property
     def progress(self) -> int:
-        """Of the search: it goes on with a new trial, or with evaluations of a thawed one."""
+        """Of the search: a number that grows with each new trial, and with each evaluation."""
         return sum(1 + len(trial.intermediate_values) for trial in self.search)
 
     @cached_property

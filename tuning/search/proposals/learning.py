@@ -92,7 +92,7 @@ def _learned(text: str, place: str, settings: Settings) -> LearnedExperiment:
 
     ends = expected_ends([trials[number] for number in used], other)
     ranks = rankdata([-ends[number] for number in used])
-    ranked = tuple(LearnedTrial(number, float(rank), of) for (number, of), rank in zip(used.items(), ranks, strict=True))
+    ranked = tuple(LearnedTrial(number, float(rank), used[number]) for number, rank in zip(used, ranks, strict=True))
     return LearnedExperiment(place, summary, ranked)
 
 

@@ -97,15 +97,15 @@ def space_differences(described: Mapping[str, str], space: SearchSpace) -> list[
 
     `described` is the earlier one, see `SearchSpace.describe`.
     """
-    now, found = space.describe(), []
+    now, differences = space.describe(), []
     for name in {**described, **now}:
         before, after = described.get(name, "absent"), now.get(name, "absent")
         (valid, _, was), (still, _, is_now) = (text.partition(f", searched as {name} in ") for text in (before, after))
         if was and is_now and valid == still:
             before, after = (_CHOICES.sub(r"\1", text) for text in (was, is_now))
         if before != after:
-            found.append(f"the space of {name} has changed ({before}; now {after})")
-    return found
+            differences.append(f"the space of {name} has changed ({before}; now {after})")
+    return differences
 
 
 def check_teacher(task: SiteTask, algo: str) -> None:
@@ -187,8 +187,8 @@ def without(space: SearchSpace, names: Iterable[str], why: str) -> tuple[SearchS
     notes = list[str]()
     for name in names:
         if name in space and space[name].search is not None:
-            if own := space[name].own:
-                raise SpaceError(f"{name}: {why}, so it does nothing there; remove it from {own.source}")
+            if bounds := space[name].own:
+                raise SpaceError(f"{name}: {why}, so it does nothing there; remove it from {bounds.source}")
             space = _with(space, replace(space[name], search=None))
             notes.append(f"not searched, as {why}: {name}")
     return space, tuple(notes)

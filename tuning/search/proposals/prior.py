@@ -89,10 +89,10 @@ def around(point: Point, distributions: Mapping[str, BaseDistribution], random: 
     if not free:
         return dict(point)
     while True:
-        found = {name: _moved(point[name], within, random) if name in free else point[name]
+        moved = {name: _moved(point[name], within, random) if name in free else point[name]
                  for name, within in distributions.items()}  # fmt: skip
-        if found != point:
-            return found
+        if moved != point:
+            return moved
 
 
 def _moved(value: float | int | str, within: BaseDistribution, random: np.random.Generator) -> float | int | str:

@@ -293,8 +293,8 @@ class Parts:
     def progress(self) -> Progress:
         """Shows how far the search is."""
         work = Work(self.ledger, Costs(self.plan.space, self.planner.cost), self.last_part)
-        own = self.experiment
-        return Progress(self.console, own.settings, self.before, work, own.paths.folder, again_words(own.again))
+        folder, again = self.experiment.paths.folder, again_words(self.experiment.again)
+        return Progress(self.console, self.experiment.settings, self.before, work, folder, again)
 
     @cached_property
     def control(self) -> RunControl:

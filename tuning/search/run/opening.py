@@ -127,12 +127,12 @@ def experiment_to_continue(settings: Settings) -> Experiment | None:
     if above and is_uri(settings.dir):
         place = None if name_fault(settings.name) else above / settings.name
         return look_up(place) if place and is_stored(place) else None
-    if found := existing(settings):
-        known = experiment_at(found, settings.storage)
+    if path := existing(settings):
+        known = experiment_at(path, settings.storage)
         if known.moves_to:
             # It would leave its folder for good; a name may be one that was forgotten.
             raise UsageError(
-                f"{found} is an experiment in a folder alone: leave out --storage, add --resume {found} to move it to "
+                f"{path} is an experiment in a folder alone: leave out --storage, add --resume {path} to move it to "
                 f"{known.moves_to}, or choose another --name"
             )
         return known
@@ -199,8 +199,8 @@ def check_continued(before: Experiment, settings: Settings) -> Checked:
     except UserError:
         # What does not fit to other settings of the experiment may not have changed in the first place.
         if settings.resume:
-            own = {name: getattr(settings, name) for name in ("algo", "env", "env_config", "objective", "minimize")}
-            _refuse(before, changed(before.settings, replace(before.settings, **own)))
+            given = {name: getattr(settings, name) for name in ("algo", "env", "env_config", "objective", "minimize")}
+            _refuse(before, changed(before.settings, replace(before.settings, **given)))
         raise
     if settings.learn_from == before.settings.learn_from:
         # As they were stored: where the experiment was begun, these paths may mean another place or none.
@@ -241,13 +241,8 @@ def open_checked(checked: Checked, say: Callable[[str], None] = lambda line: Non
             settings = replace(settings, name=before.settings.name, dir=before.settings.dir)
         if before.comes_to:
             before = replace(before, paths=ExperimentPaths(before.comes_to), is_local=True, comes_to=None)
-        is_copied = settings.scenario == before.settings.scenario
-        experiment = replace(
-            before,
-            settings=settings,
-            compatibility=checked.compatibility,
-            begun_with=before.begun_with if is_copied else "",
-        )
+        begun_with = before.begun_with if settings.scenario == before.settings.scenario else ""
+        experiment = replace(before, settings=settings, compatibility=checked.compatibility, begun_with=begun_with)
         return Opened(experiment, checked.plan, asked={name for name in REOPENING if getattr(experiment.settings, name)})
     if above := storage_of(checked.settings):
         experiment = create_stored(above, checked.settings, checked.compatibility, checked.learned)
@@ -368,7 +363,7 @@ def _hours(windows: Sequence[Window]) -> int:
 
 
 def _has_no_card(settings: Settings) -> bool:
-    # Of a cluster it is known later.
+    # A cluster's cards are known later.
     return not (is_ray_running() or cluster_address(settings.address) or cards())
 
 
@@ -383,7 +378,7 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
     pins = True in getattr(drawn, "choices", ()) or any(each.get(PINNED) for each in (planned.fixed, *planned.starts))
     if pins and (settings.device == "cpu" or _has_no_card(settings)):
         raise UsageError(f"{PINNED}=true: it needs a card, and here trials learn on the CPU; leave it out")
-    # However they were typed: an experiment is continued by what they mean.
+    # In one form, however they were typed: what continues an experiment is compared with it.
     settings = replace(settings, weights=settings.aim.weights.texts, require=settings.aim.require, objective=settings.aim.names)
     settings = replace(settings, learn_from=tuple(map(whole_place, settings.learn_from)))
     notes = [f"aim: {settings.aim.shown}"] if settings.aim.shown else []
@@ -399,26 +394,26 @@ def _checked(settings: Settings, space_file: Path | None) -> Checked:
 def of_environment(settings: Settings) -> tuple[Settings, str, list[str]]:
     """Settings as they hold for an environment, what has to stay the same in it, and lines for the user; a UserError."""
     task = settings.env_task
-    found, source = task.probe, task.source.found_anywhere
+    probe, source = task.probe, task.source.found_anywhere
     task.check_reported()
-    if found.actions not in algorithm_of(settings).actions:
-        others = " or ".join(name for name in names() if found.actions in algorithm(name).actions)
+    if probe.actions not in algorithm_of(settings).actions:
+        others = " or ".join(name for name in names() if probe.actions in algorithm(name).actions)
         raise UsageError(
-            f"--env {settings.env}: {settings.algo} does not learn actions that are {found.actions} in environments; "
+            f"--env {settings.env}: {settings.algo} does not learn actions that are {probe.actions} in environments; "
             f"take {others}"
         )
     copies = DEFAULT_COPIES if settings.num_envs == Settings.num_envs else settings.num_envs
     episodes = settings.episodes or task.episodes_for(settings.rung_steps)
     settings = replace(settings, env=source.name, env_config=source.config, num_envs=copies, episodes=episodes)
     where = "processes of their own" if task.in_processes else "the process of their trial"
-    lines = [f"{task.title}, Gymnasium's checker: {finding}" for finding in found.findings]
-    if not found.ended:
+    lines = [f"{task.title}, Gymnasium's checker: {finding}" for finding in probe.findings]
+    if not probe.ended:
         lines.append(
-            f"{task.title}: no episode of random actions ended within {found.episode_steps:,} steps; those that rate policies "
+            f"{task.title}: no episode of random actions ended within {probe.episode_steps:,} steps; those that rate policies "
             f"have to end within {MOST_STEPS:,}"
         )
     lines.append(
-        f"{task.title}: a step takes {1e6 * found.step_seconds:,.0f} microseconds, so copies are stepped in {where}; policies "
+        f"{task.title}: a step takes {1e6 * probe.step_seconds:,.0f} microseconds, so copies are stepped in {where}; policies "
         f"are rated by the same {episodes} episodes"
     )
     return settings, task.key, lines

@@ -122,10 +122,10 @@ class Progress(DriverOnly, Callback):
         self._show_steps(number, steps, self._aim.told_rating(rating) if math.isfinite(rating) else f"{rating:g}")
         # A trial that goes on begins with the last evaluation before its checkpoint, without its figures: that was told.
         if report.evaluations:
-            own = self._aim.outcome(report.evaluations)
-            told, best = self._aim.told(own), self._aim.told_rating(rating)
+            latest = self._aim.outcome(report.evaluations)
+            told, best = self._aim.told(latest), self._aim.told_rating(rating)
             # Of two that miss a requirement the line says so once.
-            kept = f"; its best: {best}" if self._aim.rating(own) < rating and not told.endswith(best) else ""
+            kept = f"; its best: {best}" if self._aim.rating(latest) < rating and not told.endswith(best) else ""
             self.say(f"trial {number}: {told} at {evaluated.steps:,} steps{kept}")
 
     def _show_steps(self, number: int, steps: int, rating: str = "") -> None:

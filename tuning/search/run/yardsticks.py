@@ -59,7 +59,7 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
         why = task.why_not_batch() or "the reward is the schema's own, by which the uncontrolled site does not score 0"
         say(console, f"not compared with rules, the bound and model predictive control: {why}")
         return
-    bounded = tuple(_BOUNDS[own.name] for own in settings.aim.objectives if own.name in _BOUNDS)
+    bounded = tuple(_BOUNDS[objective.name] for objective in settings.aim.objectives if objective.name in _BOUNDS)
     try:
         with busy(console, "comparing with rules, the bound and model predictive control on the same hours") as tell:
             rows, limits, left_out = _compared(task, ("score", *bounded), tell)
@@ -102,11 +102,11 @@ def _compared(
         # What is half done by then ends soon, and would be thrown away.
         return time.monotonic() - begun < MOST_SECONDS or of_mpc >= 0.5 or done[0] < 1.0
 
-    found = run_jobs(jobs, goes_on)
-    rows, limits = found[0], found[1] if has_bound else []
+    job_rows = run_jobs(jobs, goes_on)
+    rows, limits = job_rows[0], job_rows[1] if has_bound else []
     if limits is None:
         left_out.append("the bound")
-    if None in found[others:]:
+    if None in job_rows[others:]:
         left_out.append("model predictive control")
     elif has_mpc:
         rows += mpc_rows(task, SPLIT, windows, "learned")  # all windows as one, from the cache
@@ -138,12 +138,12 @@ def _write_simple(experiment: Experiment, written: Callable[[Path], None], conso
 
 def beside(task: SiteTask, week: Window) -> dict[str, np.ndarray]:
     """Columns of `results.rollout` from other controllers, as far as the site has them, each of shape (hours,)."""
-    found = {}
+    columns = {}
     if not fit.why_no_mpc(task.site):
-        found["mpc_net_kwh"] = hours_of(mpc_episode(task, week, "learned"))["net_kwh"]
+        columns["mpc_net_kwh"] = hours_of(mpc_episode(task, week, "learned"))["net_kwh"]
     if not fit.why_no_bound(task.site):
-        found["bound_net_kwh"] = served_net_kwh(task, week, MOST_SECONDS)
-    return found
+        columns["bound_net_kwh"] = served_net_kwh(task, week, MOST_SECONDS)
+    return columns
 
 
 def write_week(experiment: Experiment, written: Callable[[Path], None], console: Console) -> None:
@@ -160,9 +160,9 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
     try:
         with busy(console, f"running trial {number} through the hardest week"):
-            with trained(searched_here(experiment, number), number, split=SPLIT, keep=settings.keep) as found:
-                env = found.on_site.evaluation_env((week,), found.shares)
-                (episode,) = env.episodes(found.policy)
+            with trained(searched_here(experiment, number), number, split=SPLIT, keep=settings.keep) as policy:
+                env = policy.on_site.evaluation_env((week,), policy.shares)
+                (episode,) = env.episodes(policy.policy)
                 env.close()
             hours = hours_of(episode)
             if settings.reward == "improvement" and task.judged.stepped_by == "batch":
