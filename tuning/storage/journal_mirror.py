@@ -46,7 +46,7 @@ class JournalMirror:
         self._number, self._begin = len(lengths) - 1, sum(lengths[:-1])
         self._is_full = lengths[-1] >= PIECE and self._end == sum(lengths)
 
-    def put(self, own: Guarded) -> None:
+    def put(self, guarded: Guarded) -> None:
         """Put what the journal has gained."""
         size = self._path.stat().st_size if self._path.exists() else 0
         if size == self._end:
@@ -55,7 +55,7 @@ class JournalMirror:
         with self._path.open("rb") as file:
             file.seek(begin)
             content = file.read(size - begin)
-        own.put(_key(number), content)
+        guarded.put(_key(number), content)
         self._number, self._begin, self._end, self._is_full = number, begin, size, len(content) >= PIECE
 
 
@@ -74,9 +74,9 @@ def with_journal(experiment: Experiment) -> Iterator[Experiment]:
     with TemporaryDirectory(prefix="journal-", dir=experiment.paths.folder.parent) as folder:
         stand_for(Path(folder), uri)
         paths = ExperimentPaths(Path(folder))
-        rows, own = (each.part("trials", 0).parent for each in (experiment.paths, paths))
+        rows, copy = (each.part("trials", 0).parent for each in (experiment.paths, paths))
         if rows.is_dir():
-            shutil.copytree(rows, own)
+            shutil.copytree(rows, copy)
         _fetch(Objects(location(uri), PATIENCE), paths.study)
         yield replace(experiment, paths=paths)
 

@@ -82,17 +82,17 @@ def move_to_storage(
             if not move or move.place != place:
                 refuse_moved(paths)  # by another command, since this one looked
             if not refuse_other(objects, move, paths):
-                move, own = Move(place.uri, uuid.uuid4().hex), Guarded(place, lease.confirm)
+                move, guarded = Move(place.uri, uuid.uuid4().hex), Guarded(place, lease.confirm)
                 # Its settings may have changed since they were read.
                 content = _settings_there(open_experiment(paths.folder), place)
-                own.put(TOKEN, move.token.encode())
+                guarded.put(TOKEN, move.token.encode())
                 files = {path.relative_to(paths.folder).as_posix(): path for path in _files(paths)} | site_files(scenario)
                 size = sum(path.stat().st_size for path in files.values())
                 say(f"moving to {place}: {counted(len(files), 'file')}, {size / MIB:,.1f} MiB")
-                own.put_all(files.items())
-                own.remove(key for key in objects.listed() if key not in {TOKEN, *files} and not key.startswith(RUNS))
+                guarded.put_all(files.items())
+                guarded.remove(key for key in objects.listed() if key not in {TOKEN, *files} and not key.startswith(RUNS))
                 note_move(paths, move)
-                own.put(EXPERIMENT, content)
+                guarded.put(EXPERIMENT, content)
             assert move
             note_move(paths, replace(move, is_over=True))
     say(f"{paths.folder} has moved to {place}; the folder is kept to be read")

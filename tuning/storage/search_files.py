@@ -227,10 +227,10 @@ class StoredCheckpoints:
     """What a driver knows and removes of a trial's checkpoints; `due` takes removals that are made later."""
 
     def __init__(
-        self, objects: Objects, number: int, may_be_there: bool, own: Guarded, due: Callable[[Callable[[], None]], None]
+        self, objects: Objects, number: int, may_be_there: bool, guarded: Guarded, due: Callable[[Callable[[], None]], None]
     ) -> None:
         self._objects, self._folder, self._may_be_there = objects, checkpoints_of(number), may_be_there
-        self._own, self._due = own, due
+        self._own, self._due = guarded, due
 
     @property
     def steps(self) -> int:
@@ -270,12 +270,12 @@ def checkpoints_of(number: int) -> str:
     return f"{TRIALS}{number:05d}/"
 
 
-def remove_states_first(own: Guarded, keys: Iterable[str]) -> None:
+def remove_states_first(guarded: Guarded, keys: Iterable[str]) -> None:
     """Remove objects of checkpoints, so that whatever a kill leaves is a checkpoint or none."""
     given = set(keys)
     states = {key for key in given if key.endswith(f"/{STATE}")}
-    own.remove(states)
-    own.remove(given - states)
+    guarded.remove(states)
+    guarded.remove(given - states)
 
 
 def complete(names: Iterable[str]) -> list[str]:
@@ -297,7 +297,7 @@ def named_files(objects: Objects, key: str) -> tuple[dict[str, int], int]:
 def file_state(path: Path) -> tuple[int, int] | None:
     """What changes when a file is written; None without it."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return stat.st_mtime_ns, stat.st_size

@@ -181,21 +181,21 @@ def _publish(made: Experiment, place: Location) -> None:
     # A run that is refused here has nothing there, and removes nothing.
     with Lease.take(hasty) as lease, ExitStack() as after_failure:
         _refuse_taken(place, hasty.listed())
-        own = Guarded(place, lease.confirm)
+        guarded = Guarded(place, lease.confirm)
         # What was there when this run began to hold the place belongs to no experiment.
-        after_failure.callback(_emptied, hasty, own, lease)
-        own.remove(key for key in hasty.listed() if not key.startswith(RUNS))
+        after_failure.callback(_emptied, hasty, guarded, lease)
+        guarded.remove(key for key in hasty.listed() if not key.startswith(RUNS))
         files = {path.name: path for path in (paths.space, paths.learned) if path.exists()}
-        own.put_all((files | site_files(made.settings.scenario)).items())
-        own.put(paths.settings.name, paths.settings)
+        guarded.put_all((files | site_files(made.settings.scenario)).items())
+        guarded.put(paths.settings.name, paths.settings)
         after_failure.pop_all()
 
 
-def _emptied(hasty: Objects, own: Guarded, lease: Lease) -> bool:
+def _emptied(hasty: Objects, guarded: Guarded, lease: Lease) -> bool:
     """Remove an experiment that a run holds, its settings first, and then what tells of runs; whether it was removed."""
     try:
-        own.remove([EXPERIMENT])
-        own.remove(key for key in hasty.listed() if not key.startswith(RUNS))
+        guarded.remove([EXPERIMENT])
+        guarded.remove(key for key in hasty.listed() if not key.startswith(RUNS))
         lease.remove()
     except (StorageError, OvertakenError):
         return False

@@ -65,9 +65,9 @@ class PushedFiles(TrialFiles):
     ahead of the study there at most, and removes none that the study names.
     """
 
-    def __init__(self, experiment: Experiment, run: str, objects: Objects, number: int, own: Guarded) -> None:
+    def __init__(self, experiment: Experiment, run: str, objects: Objects, number: int, guarded: Guarded) -> None:
         super().__init__(experiment, run, number)
-        self._objects, self._number, self._own = objects, number, own
+        self._objects, self._number, self._own = objects, number, guarded
         self._known: dict[str, object] = {}  # state of the checkpoints' files that the storage has as they are here, by key
         self._looks: dict[Path, tuple[float, bool]] = {}  # at marks in the storage: when, and whether each was there
 
@@ -151,11 +151,11 @@ def _lock_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.lock")
 
 
-def _remove_abandoned(own: Path) -> None:
+def _remove_abandoned(current: Path) -> None:
     """Remove working copies of trials whose processes were killed here. Such a trial may go on elsewhere, or never."""
-    for folder in own.parent.glob(f"*-{_ROLE}*"):
+    for folder in current.parent.glob(f"*-{_ROLE}*"):
         # An experiment may have a name like a role; its other copies have another one after the digest.
-        if folder == own or not folder.is_dir() or not _OF_A_TRIAL.search(folder.name):
+        if folder == current or not folder.is_dir() or not _OF_A_TRIAL.search(folder.name):
             continue
         with suppress(filelock.Timeout, OSError), filelock.FileLock(_lock_of(folder), blocking=False):
             shutil.rmtree(folder, ignore_errors=True)

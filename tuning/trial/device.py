@@ -67,9 +67,9 @@ class Device:
             return 0, 0, 0
         import torch
 
-        own, cuda = loads()[self.card].own_bytes, torch.cuda
+        taken, cuda = loads()[self.card].own_bytes, torch.cuda
         # Where the driver does not tell it, as it was expected.
-        context = self.context_bytes if own is None else max(0, own - int(cuda.memory_reserved()))
+        context = self.context_bytes if taken is None else max(0, taken - int(cuda.memory_reserved()))
         return int(cuda.memory_allocated()), int(cuda.max_memory_allocated()), int(cuda.max_memory_reserved()) + context
 
 

@@ -34,7 +34,7 @@ def rated_columns(aim: Aim, outcome: Outcome) -> dict[str, float | None]:
     columns: dict[str, float | None] = {"score": outcome.score, **{name: getattr(outcome, name) for name in OF_AN_AIM}}
     if (outcome.objective, outcome.shortfall) == (None, None):
         return {**columns, "rating": None}
-    # Below all others where there is none: an empty one would stand for the score.
+    # Without a rating -inf, which is below all others: an empty one would stand for the score.
     rating = aim.rating(outcome)
     return {**columns, "rating": rating if math.isfinite(rating) else -math.inf}
 
@@ -130,12 +130,12 @@ class TrialRecords:
     def repeat(self, proposal: Proposal) -> tuple[str, float | None]:
         """Write the row of a trial that has the assignment, and so the outcome, of an earlier one; its state and rating."""
         assert proposal.same_as is not None
-        of = self.row(proposal.same_as)
-        same = {name: of.get(name) for name in ("state", *RATED, "noticed")}
+        earlier = self.row(proposal.same_as)
+        same = {name: earlier.get(name) for name in ("state", *RATED, "noticed")}
         now = datetime.now(UTC)
         self._write({**self._new(proposal), **same, "same_as": proposal.same_as, "finished": now})
-        rating = of.get("rating")
-        return str(of["state"]), of.get("score") if rating is None else rating
+        rating = earlier.get("rating")
+        return str(earlier["state"]), earlier.get("score") if rating is None else rating
 
     def _new(self, proposal: Proposal) -> dict[str, Any]:
         settings = self._experiment.settings
@@ -256,6 +256,6 @@ def trial_seed(experiment_seed: int, number: int, confirm_run: int | None = None
     Trials that confirm others have that of their `confirm_run`, which those that are compared share; candidates have others.
     """
     if confirm_run is not None:
-        of = Stream.CANDIDATE if confirm_role == CANDIDATE else Stream.CONFIRM
-        return stream_seed(of, experiment_seed, confirm_run) >> 1
+        stream = Stream.CANDIDATE if confirm_role == CANDIDATE else Stream.CONFIRM
+        return stream_seed(stream, experiment_seed, confirm_run) >> 1
     return int(np.random.SeedSequence([experiment_seed, number, 0]).generate_state(1)[0] >> 1)

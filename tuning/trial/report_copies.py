@@ -104,8 +104,8 @@ class Mlflow:
         from mlflow.tracking import MlflowClient
 
         self._client = MlflowClient()
-        found = self._client.get_experiment_by_name(experiment)
-        place = found.experiment_id if found else self._client.create_experiment(experiment)
+        existing = self._client.get_experiment_by_name(experiment)
+        place = existing.experiment_id if existing else self._client.create_experiment(experiment)
         runs = self._client.search_runs([place], f"tags.{TRIAL} = '{trial}'", max_results=1)
         run = runs[0] if runs else self._client.create_run(place, tags={TRIAL: trial}, run_name=f"trial {trial}")
         self._run = run.info.run_id

@@ -57,10 +57,10 @@ def look_again(experiment: Experiment, written: Callable[[Path], None], tell: Ca
     scored = load(folder).scored
     for number in scored.loc[scored["further_episodes"].isna(), "trial"].tolist():
         records.update(number, further_episodes=0)
-    best = (found := load(folder)).best
+    best = (results := load(folder)).best
     # Whoever watches it sees the same best.
     with suppress(OSError, ValueError):
-        told = f"{settings.aim.told_rating(float(ratings(ranked(found.scored)).iloc[0]))} (trial {best['trial']})"
+        told = f"{settings.aim.told_rating(float(ratings(ranked(results.scored)).iloc[0]))} (trial {best['trial']})"
         replace(LiveSearch.read(folder), best=told).write(folder)
         written(folder / PROGRESS_FILE)
     if failed:
