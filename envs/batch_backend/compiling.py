@@ -43,7 +43,7 @@ def ready() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "compiling.lock"):
         call_for_nothing()
-        # Numba compares contents: for a file with new times and old contents it has compiled nothing, so its index is old.
+        # Numba compares contents. Of a file that was only written again it compiles nothing, and leaves its index old.
         for index in folder.glob(_KEPT):
             index.touch()
 
