@@ -150,10 +150,7 @@ def _usable(path: Path) -> pa.Table:
 
 
 def read_table(path: Path, columns: Collection[str] | None = None) -> pa.Table | str:
-    """Rows of a file, or the reason why it cannot be used.
-
-    With `columns` come those that tell whether it can.
-    """
+    """Rows of a file, or the reason why it cannot be used. With `columns` come those that tell whether it can."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

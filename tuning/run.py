@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from common.command_line import refuse
 from envs.batch_backend import compiling
-from tuning.cli.command import command, parse
+from tuning.cli.command import command
 from tuning.cli.help import OF_SEARCH
-from tuning.cli.search_options import SearchOptions, as_file, with_file
+from tuning.cli.search_options import SearchOptions, as_continued, as_file, with_file
 from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import Settings
 
@@ -41,33 +41,29 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print(settings: Settings, arguments: list[str]) -> int:
-    from tuning.search.run.opening import check, experiment_to_continue
+    from tuning.search.run.opening import settings_to_show
+
+    parts = _parts(settings)
+    shown = [settings_to_show(part, as_continued(arguments, PROGRAM)) for part in parts]
+    print("# Without the name, which would continue the experiment that has it.")
+    print(as_file(replace(shown[0], algo=ALL) if len(parts) > 1 else shown[0]))
+    return 0
+
+
+def _parts(settings: Settings) -> list[Settings]:
     from tuning.search.tune import each_algorithm
 
-    several = settings.algo == ALL and not settings.resume
-    if not several and (experiment := experiment_to_continue(settings)):
-        # Nothing that the experiment names is run, so it needs no trust.
-        before, now = experiment.settings, _as_continued(experiment.settings, settings, arguments)
-        checked = [replace(now, dir=before.dir, storage=before.storage, space=before.space, set=now.set or before.set)]
-        checked[0].check()
-    else:
-        parts = each_algorithm(settings) if several else [settings]
-        checked = [check(part, lambda before, part: _as_continued(before, part, arguments)).settings for part in parts]
-    print("# Without the name, which would continue the experiment that has it.")
-    print(as_file(replace(checked[0], algo=ALL) if several else checked[0]))
-    return 0
+    return each_algorithm(settings) if settings.algo == ALL and not settings.resume else [settings]
 
 
 def _run(settings: Settings, arguments: list[str]) -> int:
     if not (settings.env or settings.resume or settings.backend == "citylearn"):
         compiling.ahead()  # what follows imports for many seconds
     from tuning.cli.console import terminal
-    from tuning.search.tune import draw_report_so_far, each_algorithm, open_all, searched
+    from tuning.search.tune import draw_report_so_far, open_all, searched
 
     console = terminal()
-    several = settings.algo == ALL and not settings.resume
-    parts = each_algorithm(settings) if several else [settings]
-    opened = open_all(parts, console, lambda before, part: _as_continued(before, part, arguments))
+    opened = open_all(_parts(settings), console, as_continued(arguments, PROGRAM))
     statuses = list[int]()
     try:
         for outcome in searched(opened, console):
@@ -75,20 +71,12 @@ def _run(settings: Settings, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         draw_report_so_far(opened[len(statuses)].experiment.place, console)
         raise
-    if several:
+    if len(opened) > 1:
         from results import load
         from tuning.cli.summary import print_comparison
 
         print_comparison([load(each.experiment.place) for each in opened], console, settings.aim)
     return max(statuses)
-
-
-def _as_continued(before: Settings, part: Settings, arguments: list[str]) -> Settings:
-    """The command line once more: a setting that it does not give stays as it was before."""
-    # tyro appends to the default of --set, so that is empty here. Without --set or --space, those of before hold all the same.
-    kept = SearchOptions(**vars(replace(before, space="", set=())))
-    now = parse(SearchOptions, with_file(arguments), kept, PROGRAM).settings
-    return now if part.algo == ALL or now.algo != ALL else replace(now, algo=part.algo)
 
 
 def _status(outcome: Results | SearchStoppedError, console: Console, again: Mapping[str, Any]) -> int:

@@ -2,8 +2,8 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,8 @@ from common.errors import UsageError
 from common.files import read_text
 from common.paths import user_path
 from common.texts import hint, option, option_words
+from tuning.cli.command import parse
+from tuning.experiment.option_values import ALL
 from tuning.experiment.settings import OF_A_RUN, Settings
 
 _FORM: Final = "it takes a text, a number, true or false, or a list of texts"
@@ -34,6 +36,18 @@ class SearchOptions(Settings):
     def settings(self) -> Settings:
         """The settings alone."""
         return Settings(**{entry.name: getattr(self, entry.name) for entry in fields(Settings)})
+
+
+def as_continued(arguments: Sequence[str], program: str) -> Callable[[Settings, Settings], Settings]:
+    """Reads a command line once more, where a setting that it does not give stays as it was in an experiment."""
+
+    def continued(before: Settings, part: Settings) -> Settings:
+        # tyro appends to the default of --set, so that is empty. Without --set or --space, those of before hold all the same.
+        kept = SearchOptions(**vars(replace(before, space="", set=())))
+        now = parse(SearchOptions, with_file(arguments), kept, program).settings
+        return now if part.algo == ALL or now.algo != ALL else replace(now, algo=part.algo)
+
+    return continued
 
 
 def with_file(arguments: Sequence[str]) -> list[str]:

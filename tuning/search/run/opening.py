@@ -154,6 +154,15 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
     return check_continued(before, replace(now, trust_scenario=trusts))
 
 
+def settings_to_show(settings: Settings, as_continued: AsContinued) -> Settings:
+    """The same, without a run of what an experiment names, so it needs no trust."""
+    if (experiment := experiment_to_continue(settings)) is None:
+        return check(settings).settings
+    before, now = experiment.settings, as_continued(experiment.settings, settings)
+    now.check()
+    return replace(now, dir=before.dir, storage=before.storage, space=before.space, set=now.set or before.set)
+
+
 def check_new(settings: Settings) -> Checked:
     """Check the settings of a new experiment."""
     for name in REOPENING:
