@@ -155,7 +155,7 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
 
 
 def settings_to_show(settings: Settings, as_continued: AsContinued) -> Settings:
-    """The same, without a run of what an experiment names, so it needs no trust."""
+    """Settings as they would hold. Nothing that an existing experiment names is run, so this needs no trust."""
     if (experiment := experiment_to_continue(settings)) is None:
         return check(settings).settings
     before, now = experiment.settings, as_continued(experiment.settings, settings)
