@@ -66,6 +66,11 @@ class Measure:
         """Whether it is a part of the column that weights it."""
         return self.over not in (A_YEAR, MOST, BY_HOURS)
 
+    def is_lacking(self, values: Iterable[float]) -> bool:
+        """Whether a site lacks what it needs, by its values for several policies: none has any, or all have 0 of an amount."""
+        known = [value for value in values if not math.isnan(value)]
+        return bool(self.needs) and (not known or not (self.is_share or any(known)))
+
     def value(self, years: Years, prefix: str = "") -> float:
         """Its value over several years: the only place where these are joined.
 

@@ -50,7 +50,6 @@ ELSEWHERE: Final = _by_word(
         "normalize_rewards": "norm_reward",
         "bf16": "amp fp16 mixed_precision",
         "--num-envs": "n_envs num_envs num_envs_per_env_runner num_envs_per_worker",
-        "--seed": "seed random_state",
         "--steps": "steps total_timesteps timesteps num_env_steps",
         "--trials": "n_trials num_samples",
         "--budget": "timeout time_budget_s",
@@ -98,7 +97,7 @@ def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
     words, plain = list(known), word.lstrip("-").replace("-", "_").lower()
     meant = [plain] if plain in words else ELSEWHERE.get(plain, [])
     of_hyperparameters = not _HYPERPARAMETERS.isdisjoint(words)
-    if plain in INSTEAD and (of_hyperparameters or "--scenario" in words):
+    if plain in INSTEAD and plain not in words and (of_hyperparameters or "--scenario" in words):
         return INSTEAD[plain]
     if word.startswith("--"):
         named = [plain] if plain in _HYPERPARAMETERS else meant

@@ -83,7 +83,7 @@ def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 
 def mean_profile(years: Sequence[tuple[np.ndarray, np.ndarray]], day: int) -> np.ndarray:
-    """Mean of each step of the day, (buildings, day), of steps and values of years; of the others for one without."""
+    """Mean of each step of the day, (buildings, day), of steps and values of years; without values, of the others."""
     slots, values = np.concatenate([slot for slot, _ in years]), np.concatenate([value for _, value in years], axis=1)
     profile = np.stack([values[:, slots == slot].mean(axis=1) if (slots == slot).any() else np.full(len(values), np.nan)
                         for slot in range(day)], axis=1)  # fmt: skip

@@ -76,8 +76,9 @@ def metrics_of(table: pd.DataFrame, ranking: Ranking | None = None) -> dict[str,
     aim = ranking.objective if ranking else None
     first = {OBJECTIVE: replace(aim, name=OBJECTIVE, label=aim.heading)} if aim else {}
     read = {name: Measure.of(name, "float64", told) for name, told in table.attrs.get(METRICS, {}).items()}
-    lacking = {name for name in read if len(table) and name in table and table[name].isna().all()}
-    return first | {name: measure for name, measure in read.items() if measure and not (measure.needs and name in lacking)}
+    known = {name: measure for name, measure in read.items() if measure}
+    lacking = {name for name in known if len(table) and name in table and known[name].is_lacking(table[name])}
+    return first | {name: measure for name, measure in known.items() if name not in lacking}
 
 
 def written_table(path: Path) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -41,12 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print(settings: Settings, arguments: list[str]) -> int:
-    from tuning.search.run.opening import settings_to_show
+    from tuning.search.run.opening import check
 
     parts = _parts(settings)
-    shown = [settings_to_show(part, as_continued(arguments, PROGRAM)) for part in parts]
+    checked = [check(part, as_continued(arguments, PROGRAM)).settings for part in parts]
     print("# Without the name, which would continue the experiment that has it.")
-    print(as_file(replace(shown[0], algo=ALL) if len(parts) > 1 else shown[0]))
+    print(as_file(replace(checked[0], algo=ALL) if len(parts) > 1 else checked[0]))
     return 0
 
 

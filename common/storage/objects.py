@@ -128,14 +128,19 @@ class Objects:
     def _see_that_it_refuses(self) -> None:
         """See that an object is not created twice: some file systems and servers ignore the condition."""
         key = f"{_OWN}{uuid.uuid4().hex}"
-        for _ in range(2):
-            try:
-                self._tried("creating", key, lambda: self._store.create(key, key.encode()))
-            except FileExistsError:
-                self._refuses_twice = True
-            except (NotImplementedError, TypeError, ValueError):  # what file systems say to a mode that they do not know
-                break
-        self.remove([key])
+        is_there = False
+        try:
+            for _ in range(2):
+                try:
+                    self._tried("creating", key, lambda: self._store.create(key, key.encode()))
+                    is_there = True
+                except FileExistsError:
+                    self._refuses_twice = is_there = True
+                except (NotImplementedError, TypeError, ValueError):  # what file systems say to a mode that they do not know
+                    break
+        finally:
+            if is_there:
+                self.remove([key])
         if not self._refuses_twice:
             raise StorageError(
                 f"{self.location}: this storage does not refuse to create an object twice, so two runs could work on one "

@@ -1021,7 +1021,7 @@ def _reward(site: Site, rows: Rows, state: State, out: Out, copies: np.ndarray) 
             reference_missing += session[s].reference_missing
         if settles:
             first, last = hour.first_departure, rows.hour[row + 1].first_departure
-            # Where a run ends also to vehicles that stay. By order of ends, the longest session says how far to look.
+            # Those that leave owe and, where a run ends, those that stay. By order of ends, the longest says how far to look.
             ends = row + 1 + (reward.longest + 1 if copy.step + 1 == copy.hours else 0)
             for s in range(first, rows.hour[min(ends, rows.hour.size - 1)].first_departure):
                 if session[s].start > row or not (session[s].gives or s >= last):

@@ -151,7 +151,7 @@ def _served(scenario: Scenario, split: Split, layout: ObservationLayout) -> tupl
         actions.append(np.where(given.any(axis=0), scaled(given, low, low + span), 0.0))
         features.append(layout.scale_exogenous(tables.rows["template"][part]).astype(np.float64))
     seen = np.concatenate(features)
-    # Nothing is learned of observations that hardly vary, such as those that depend on actions: the template has none.
+    # Nothing is learned of observations that hardly vary, such as those that depend on actions, constant in the template.
     seen[:, np.ptp(seen, axis=0) < _VARIES] = 0.0
     weights = np.linalg.lstsq(np.c_[seen, np.ones(len(seen))], np.concatenate(actions), rcond=_VARIES)[0]
     return tuple(map(tuple, weights.T.tolist()))

@@ -13,7 +13,7 @@ from common.texts import hint, number_or_nan, printable
 from envs.objective.columns import ALIASES, measures
 from envs.objective.kpis import BATTERY, CARBON, CITYLEARN, DEMAND_CHARGE, OUTAGES, PRICE, PV, SCORE_2023, TEMPERATURE, VEHICLES
 from envs.objective.reward import RewardName
-from envs.objective.weights import DEFAULT, MOST, Weights
+from envs.objective.weights import DEFAULT, MOST, Weights, shown_term
 from envs.scenarios import schema_file
 from envs.scenarios.scenario import Scenario
 from envs.scenarios.shapes import included
@@ -355,8 +355,9 @@ class Aim:
         if reward == "schema" and not self.weights.is_default:
             raise AimError("--weights are of the reward improvement, and --reward schema has none: leave one of them out")
         if self.share and self.share.together > MOST:
+            both = " and ".join(map(shown_term, (self.share.first, self.share.second)))
             raise AimError(
-                f"--weights: {self.share.first} and {self.share.second} weigh {self.share.together:g} together, and one "
+                f"--weights: {both} weigh {self.share.together:g} together, and one "
                 f"may get all of it, which is at most {MOST:g}; divide all weights"
             )
         idle = self.idle(scenario)
@@ -459,8 +460,8 @@ def why_none(weights: Weights, first: Measure, second: Measure) -> str:
         return f"{' and '.join(without)} has no term of its own in the reward"
     terms = [TERM_OF[measure.name] for measure in (first, second)]
     if terms[0] == terms[1]:
-        return f"both have the term {terms[0]} of the reward"
+        return f"both have the term {shown_term(terms[0])} of the reward"
     # A policy observes what the user's weights reward, so no trial may reward what these do not.
     if unweighted := [term for term in terms if not weights.by_term()[term]]:
-        return f"--weights give {' and '.join(unweighted)} no weight"
+        return f"--weights give {' and '.join(map(shown_term, unweighted))} no weight"
     return ""

@@ -308,8 +308,7 @@ ENTRIES = (
             "unmet_degree_hours", "degree h", "degrees beyond the comfort band, summed over them", label="unmet comfort",
             needs=TEMPERATURE,
         ),
-        lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour if run.series.occupied.any() else math.nan,
-        Bounds(may_be_nan=True),
+        lambda run: float(run.unmet_c.sum()) / run.series.steps_per_hour,
     ),
     Kpi(
         Measure("outage_hours", "h", "of power outages, of each building", "neither", needs=OUTAGES),

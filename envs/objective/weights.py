@@ -10,10 +10,15 @@ from common.errors import ScenarioError
 from common.texts import hint, number_or_nan, printable
 
 MOST = 1000.0  # of a weight: only their ratios say what is best
-_ALIASES = {"ramping": "grid"}  # what a term is called where people read of it
+_ALIASES = {"ramping": "grid"}
 _OTHERWISE = {name: alias for alias, name in _ALIASES.items()}
 _NOTHING = "--weights: all weights are 0, so there is nothing to learn; give one above 0"
 _FORM = "it takes NAME=NUMBER, as in --weights co2=0.5 cost=0.3 ramping=0.2"
+
+
+def shown_term(name: str) -> str:
+    """What a term is called where people read of it."""
+    return _OTHERWISE.get(name, name)
 
 
 class WeightsError(ScenarioError):
@@ -40,7 +45,7 @@ class Weights:
         for name, value in self.by_term().items():
             # Written so that NaN fails. Below zero no linear programme bounds the score.
             if not 0.0 <= value <= MOST:
-                raise WeightsError(f"--weights {_OTHERWISE.get(name, name)}={value:g}: a weight lies from 0 to {MOST:g}")
+                raise WeightsError(f"--weights {shown_term(name)}={value:g}: a weight lies from 0 to {MOST:g}")
         if not any(self.by_term().values()):
             raise WeightsError(_NOTHING)
 
@@ -72,7 +77,7 @@ class Weights:
     @property
     def shown(self) -> str:
         """The same as a person reads it."""
-        return ", ".join(f"{_OTHERWISE.get(name, name)} {value:g}" for name, value in self.stated.items())
+        return ", ".join(f"{shown_term(name)} {value:g}" for name, value in self.stated.items())
 
     @property
     def key(self) -> str:
@@ -93,10 +98,10 @@ class Weights:
             if not separator:
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")
             if name not in names:
-                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(_OTHERWISE.get(term, term) for term in names)}")
+                remedy = hint(name, [*names, *_ALIASES], f"there are {', '.join(shown_term(term) for term in names)}")
                 raise WeightsError(f"--weights {shown!r}: there is no term of this name; {remedy}")
             if name in given:
-                raise WeightsError(f"--weights {shown!r}: {_OTHERWISE.get(name, name)} is given twice")
+                raise WeightsError(f"--weights {shown!r}: {shown_term(name)} is given twice")
             given[name] = number_or_nan(value)
             if math.isnan(given[name]):
                 raise WeightsError(f"--weights {shown!r}: {_FORM}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from common.measure import A_YEAR, SCORE, SITE, Better, Measure
+from common.measure import A_YEAR, COMFORT, SCORE, SITE, Better, Measure
 from common.texts import printable
 from results.analysis.curves import confirmed, evaluated
 from results.analysis.judged import CONTENDER, UNCONTROLLED, judged_runs
@@ -250,7 +250,9 @@ def compare(experiments: Sequence[Results] | Results) -> pd.DataFrame:
     rows = []
     every = list(experiments.experiments if isinstance(experiments, Results) else experiments)
     measures = [measure for one in every for measure in one.measures.values()]
-    amounts = {measure.name: measure for measure in measures if measure.label and measure.over == A_YEAR}
+    # Changes of comfort are of next to nothing, where the site keeps set points by itself.
+    labelled = [measure for measure in measures if measure.label and not COMFORT.is_stated([measure.name])]
+    amounts = {measure.name: measure for measure in labelled if measure.over == A_YEAR}
     for label, results in zip(names_of([one.folder for one in every]), every, strict=True):
         trials = results.trials
         of_search = trials[trials["confirms"].isna()]

@@ -65,6 +65,15 @@ def test_a_field_of_a_file_gives_back_what_was_written(measure: Measure) -> None
     assert Measure.of(measure.name, measure.kind, {"unit": "1", "meaning": "no measure"}) is None
 
 
+def test_a_site_lacks_what_no_policy_has_a_value_of_or_an_amount() -> None:
+    people = Measure("unmet_degree_hours", "degree h", needs="dynamics")
+    assert [people.is_lacking(values) for values in ((0.0, 0.0), (0.0, 2.0), (math.nan, 0.0))] == [True, False, True]
+    assert [SERVED.is_lacking(values) for values in ((math.nan, math.nan), (0.0, 0.0))] == [True, False], (
+        "a share of 0 is known"
+    )
+    assert not Measure("peak_kw").is_lacking((math.nan, 0.0)), "every site has it"
+
+
 def test_money_has_a_unit_where_the_site_says_it() -> None:
     assert BILL.shown(3_574_000.0) == "3,574 thousand"
     assert BILL.paid_in("PEN").shown(3_574_000.0) == "3,574 thousand PEN"

@@ -50,7 +50,7 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("n_envs", ["gamma"], "did you mean --num-envs?"),
         ("N-Steps", ["gamma", "n_steps"], "did you mean n_steps?"),
         ("steps", ["n_steps"], "did you mean --steps?"),
-        ("seed", ["gamma"], "did you mean --seed?"),
+        ("Reward_Share", ["gamma", "reward_share"], "did you mean reward_share?"),
         ("reward_share", ["gamma", "reward_scale"], INSTEAD["reward_share"]),
         ("dataset", ["iquitos", "default"], "there are iquitos, default"),  # no hyperparameters
         ("cost", ["bill", "energy_cost"], "did you mean bill?"),

@@ -109,7 +109,7 @@ def test_evaluations_hold_kpis_of_the_controlled_and_the_uncontrolled_site(resul
     assert evaluations["uncontrolled_import_kwh"].nunique() == 1
     assert (evaluations["uncontrolled_battery_cycles"] == 0.0).all()
     # What only a judgement says, and what only sites have that compute temperatures.
-    elsewhere, comfort = ("contender", "algorithm", "seed", "further"), ("discomfort", "unmet_", "outage_", "citylearn_2023")
+    elsewhere, comfort = ("contender", "algorithm", "seed", "further"), ("discomfort", "outage_", "citylearn_2023")
     known = [name for name in evaluations if not name.removeprefix("uncontrolled_").startswith((*elsewhere, *comfort))]
     assert evaluations[known].notna().all().all()
     balance = evaluations["consumption_kwh"] - evaluations["pv_kwh"] - evaluations["import_kwh"] + evaluations["export_kwh"]

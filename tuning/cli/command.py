@@ -79,7 +79,8 @@ def command(
 
 def _carry_out(kind: type[T], words: Sequence[str], program: str, answer: Callable[[T], int], read: Any) -> int:
     try:
-        _refuse_twice(kind, words)
+        if "--help" not in words:
+            _refuse_twice(kind, words)
         options = parse(kind, read(words), None, program)
         set_environment()
         with stop_signals_as_interrupts():
@@ -97,10 +98,10 @@ def _carry_out(kind: type[T], words: Sequence[str], program: str, answer: Callab
 def _refuse_twice(kind: type[Any], words: Sequence[str]) -> None:
     given = [word.partition("=")[0].replace("_", "-") for word in words]
     # Pairs of --set add up. Of the others the last would hold, and a bound before it would be lost.
-    several = [entry.name for entry in fields(kind) if isinstance(entry.default, tuple) and entry.name != "set"]
-    for name in map(option, [*several, "objective"]):
-        if given.count(name) > 1:
-            raise UsageError(f"{name} stands there twice; give all of its values after one {name}")
+    several = [entry.name for entry in fields(kind) if isinstance(entry.default, tuple) or entry.name == "objective"]
+    for name in map(option, several):
+        if name != "--set" and given.count(name) > 1:
+            raise UsageError(f"{name} is given twice; give all of its values after one {name}")
 
 
 # Of options that are numbers: what stands for one in the help, what reads it, and the types that are one.

@@ -215,7 +215,7 @@ def _against_uncontrolled(rows: pd.DataFrame, measures: Mapping[str, Measure], v
     table = plain_table(title, ("", "controlled", "uncontrolled", "change"))
     for measure in measures.values():
         now, before = measure.value(rows), measure.value(rows, SITE)
-        if not measure.label or pd.isna(now):
+        if not measure.label or pd.isna(now) or measure.is_lacking((now, before)):
             continue
         if measure.is_share:
             table.add_row(measure.label, cell(now, ".1%"), cell(before, ".1%"), f"{100 * (now - before):+z.1f} points")

@@ -266,11 +266,12 @@ def _refuse_other_units(buildings: Sequence[Building], tables: dict[str, pd.Data
                 f"--pv: {building.name} generates up to {most:,.4g} kWh in an hour, and its PV has {building.pv_kw:g} kW; is "
                 "the unit another one, or --pv-kw?"
             )
-    worst = "kg of CO2 for a kWh, and the worst plants emit 2; is the unit another one, such as g"
-    for name, most, what in (("carbon", MOST_CARBON, worst), ("price", MOST_PRICE, "for a kWh; is the unit another one")):
+    worst = "kg of CO2 for a kWh, and the worst plants emit 2; is the unit another one, such as g?"
+    money = f"for a kWh, and up to {MOST_PRICE:,.0f} is taken"
+    for name, most, what in (("carbon", MOST_CARBON, worst), ("price", MOST_PRICE, money)):
         values = tables[name].to_numpy() if name in tables else np.zeros(1)
         if abs(far := values.flat[np.abs(values).argmax()]) > most:
-            raise ScenarioError(f"--{name}: it is {far:,.4g} {what}?")
+            raise ScenarioError(f"--{name}: it is {far:,.4g} {what}")
 
 
 def _range(table: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from common.measure import A_YEAR, BASIS, SITE, Measure
+from common.measure import A_YEAR, BASIS, COMFORT, SITE, Measure
 from results.analysis.judged import caveats
 from results.analysis.yardsticks import beside_yardsticks
 from results.report.charts import Figure, savings_of
@@ -44,7 +44,8 @@ def saved(
     amounts = []
     for measure in measures.values():
         now, before = measure.value(last), measure.value(last, SITE)
-        if measure.label and not measure.is_share and now == now and before > 0.0:
+        # Comfort is told by itself: where a site keeps set points, any change of it is many times what was.
+        if measure.label and not (measure.is_share or COMFORT.is_stated([measure.name])) and now == now and before > 0.0:
             amounts.append({"name": measure.label, "unit": measure.shown_unit, "own": now, "before": before})
             amounts[-1]["is_yearly"] = measure.over == A_YEAR
     if not amounts:

@@ -258,6 +258,15 @@ class _Careless(MemoryFileSystem):
         super().pipe_file(path, value, mode="overwrite")
 
 
+class _Denying(MemoryFileSystem):
+    protocol = "denying"
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: object) -> None:
+        if self.exists(path):
+            raise PermissionError(13, "Permission denied")
+        super().pipe_file(path, value, mode=mode)
+
+
 def test_storage_that_creates_twice_is_refused_before_anything_is_created() -> None:
     fsspec.register_implementation("careless", _Careless, clobber=True)
     objects = Objects(Location("careless://place"))
@@ -265,6 +274,14 @@ def test_storage_that_creates_twice_is_refused_before_anything_is_created() -> N
     with pytest.raises(StorageError, match="does not refuse to create an object twice"):
         objects.create("b", b"one")
     assert objects.listed().keys() == {"a"}
+
+
+def test_what_tries_whether_storage_refuses_is_removed_also_where_the_second_try_is_denied() -> None:
+    fsspec.register_implementation("denying", _Denying, clobber=True)
+    objects = Objects(Location("denying://place"))
+    with pytest.raises(StorageError, match=r"creating .* is not permitted"):
+        objects.create("b", b"one")
+    assert not _Denying().find("place")
 
 
 def test_a_key_that_is_no_path_here_is_refused(s3_bucket: str) -> None:

@@ -337,6 +337,7 @@ def test_every_named_measure_and_term_exists() -> None:
         # A policy could not see what some trials only would reward.
         (DEFAULT, "bill", "peak_kw", "--weights give peak no weight"),
         (Weights(cost=0.0), "co2_kg", "bill", "--weights give cost no weight"),
+        (Weights(grid=0.0), "ramping_kwh", "co2_kg", "--weights give ramping no weight"),
         (Weights(peak=0.2), "bill", "peak_kw", ""),
     ],
 )

@@ -265,7 +265,7 @@ def test_comfort_counts_where_people_are_and_a_temperature_is_computed() -> None
     assert (found["outage_hours"], found["outage_discomfort"]) == (6.0, 1.0)
     # The mean of 4 of 8 and 0 of 1.
     assert found["outage_unserved"] == 0.25
-    for name in ("discomfort", "unmet_degree_hours", "outage_discomfort", "outage_unserved"):
+    for name in ("discomfort", "outage_discomfort", "outage_unserved"):
         assert math.isnan(kpis([part(0, 4)], SERIES, SESSIONS, None)[name])
 
 

@@ -158,6 +158,7 @@ def test_each_experiment_has_a_row_with_its_best_and_what_it_cost(tmp_path: Path
     assert found["gain"].tolist()[1] == pytest.approx(0.25)
     assert found["confirmed_gain"].tolist()[1] == pytest.approx(0.2)
     assert found["bill_change"].tolist()[1] == pytest.approx(-0.2)
+    assert "unmet_degree_hours_change" not in found, "where a site keeps set points by itself it says nothing"
     assert found["elapsed_seconds"].tolist() == [240.0, 80.0, 0.0]
     assert found["total_steps"].tolist() == [24_000, 32_000, 0]
     assert found.loc[2, ["best_score", "gain", "confirmed_gain"]].isna().all()

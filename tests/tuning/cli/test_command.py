@@ -203,10 +203,12 @@ def test_an_option_with_several_values_stands_there_once(capsys: pytest.CaptureF
 
     assert run("--start-from", "a", "b", "--number", "1", "--number", "2") == 0
     assert asked == [Several(("a", "b"), 2)]
+    with pytest.raises(SystemExit) as helped:
+        run("--start-from", "a", "--start-from", "b", "--help")
+    assert helped.value.code == 0
+    capsys.readouterr()
     assert run("--start-from", "a", "--start_from=b") == 2
-    assert capsys.readouterr().err == (
-        "error: --start-from stands there twice; give all of its values after one --start-from\n"
-    )
+    assert capsys.readouterr().err == ("error: --start-from is given twice; give all of its values after one --start-from\n")
 
 
 def test_an_option_that_is_missing_is_told_with_its_meaning() -> None:

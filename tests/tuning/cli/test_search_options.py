@@ -8,7 +8,6 @@ import pytest
 from common.errors import UsageError
 from tuning.cli.command import parse
 from tuning.cli.search_options import SearchOptions, as_file, with_file
-from tuning.experiment.folder import create
 from tuning.experiment.settings import OF_A_RUN, Settings
 from tuning.run import main
 
@@ -110,18 +109,3 @@ def test_the_settings_of_a_command_line_are_printed_and_nothing_is_made(
     printed = capsys.readouterr().out
     assert read(tmp_path / "..", printed) == Settings(algo=algo, dir=str(tmp_path), backend="batch", scenario="iquitos-38")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_settings_of_an_experiment_are_printed_and_nothing_that_it_names_is_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = tmp_path / "code.py"
-    code.write_text(f"open({str(tmp_path / 'run')!r}, 'w')\n", encoding="utf-8")
-    begun = Settings(name="e", dir=str(tmp_path), env=f"{code}:make", set=(("gamma=0.9",),), steps=4096, episodes=5)
-    folder = create(begun, {}).paths.folder
-    for given in (["--resume", str(folder)], ["--name", "e", "--dir", str(tmp_path)]):
-        assert main(["--print-config", *given, "--trials", "9"]) == 0
-        assert read(tmp_path, capsys.readouterr().out) == replace(begun, name="", trials=9)
-    assert not (tmp_path / "run").exists()
-    assert main(["--print-config", "--resume", str(folder), "--trials", "-1"]) == 2
-    assert capsys.readouterr().err.startswith("error: --trials -1: it is at least 0")

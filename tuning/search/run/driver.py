@@ -14,6 +14,7 @@ from ray.tune import Callback
 from rich.console import Console
 
 from common.errors import UsageError
+from common.texts import option_words
 from results import load
 from results.loader import ranked, ratings
 from tuning.algorithms.registry import DEFAULT, algorithm_of
@@ -339,7 +340,8 @@ class Parts:
         """
         control, is_stopped = self.control, self.control.is_stopping and not self.control.is_finishing
         self.ledger.note_time()
-        self.progress.end(is_stopped, control.reason or "")
+        again = option_words("retry_failed", True) if control.failed_alike else []
+        self.progress.end(is_stopped, control.reason or "", again)
         self.files.gather()
         if self.experiment.settings.aim.second:
             self.record.mark_front(load(self.experiment.paths.folder))

@@ -16,6 +16,7 @@ from envs.environments.fit import check_one_layout, check_own_reward, check_peop
 from envs.environments.year_cache import any_district, has_several_buildings
 from envs.gym.episodes import MOST_STEPS
 from envs.objective.reward import check_reward, reference_lines
+from envs.objective.weights import shown_term
 from envs.scenarios.doubts import doubts
 from envs.scenarios.scenario import Window
 from envs.scenarios.splits import SPLITS
@@ -152,15 +153,6 @@ def check(settings: Settings, as_continued: AsContinued | None = None) -> Checke
         return check_new(replace(settings, trust_scenario=trusts))
     now = as_continued(before.settings, settings) if as_continued else settings
     return check_continued(before, replace(now, trust_scenario=trusts))
-
-
-def settings_to_show(settings: Settings, as_continued: AsContinued) -> Settings:
-    """Settings as they would hold. Nothing that an existing experiment names is run, so this needs no trust."""
-    if (experiment := experiment_to_continue(settings)) is None:
-        return check(settings).settings
-    before, now = experiment.settings, as_continued(experiment.settings, settings)
-    now.check()
-    return replace(now, dir=before.dir, storage=before.storage, space=before.space, set=now.set or before.set)
 
 
 def check_new(settings: Settings) -> Checked:
@@ -471,9 +463,10 @@ def _of_two_objectives(settings: Settings, planned: Plan) -> list[str]:
     assert share
     if REWARD_SHARE in planned.fixed:
         return []
+    first, second = shown_term(share.first), shown_term(share.second)
     return [
-        f"searched too, as there are two objectives: {REWARD_SHARE}, the part of {share.first} in the {share.together:g} that "
-        f"{share.first} and {share.second} weigh together; by --weights {share.default:.3g}"
+        f"searched too, as there are two objectives: {REWARD_SHARE}, the part of {first} in the {share.together:g} that "
+        f"{first} and {second} weigh together; by --weights {share.default:.3g}"
     ]
 
 

@@ -209,9 +209,10 @@ class Progress(DriverOnly, Callback):
             # A search has few improvements; where it has many, the first matter least.
             self._curve = [*self._curve, (time.monotonic() - self._start, self._best[0])][-MOST_POINTS:]
 
-    def end(self, is_stopped: bool, reason: str = "") -> None:
-        """Say in the file that the run has ended. Without a reason it was a signal."""
+    def end(self, is_stopped: bool, reason: str = "", again: Sequence[str] = ()) -> None:
+        """Say in the file that the run has ended, and what else continues it. Without a reason it was a signal."""
         self._phase, self._reason = "stopped" if is_stopped else "complete", reason
+        self._again += tuple(again)
         self._write_file()
 
     def _write_file(self) -> None:

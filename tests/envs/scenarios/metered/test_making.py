@@ -37,7 +37,7 @@ from envs.scenarios.scenario import scenario
         ({"carbon": "nowhere.csv"}, "--carbon nowhere.csv: there is no such file$"),
         ({"carbon": "400"}, "--carbon: it is 400 kg of CO2 for a kWh"),
         ({"carbon": "-9"}, "^--carbon: it is -9 kg of CO2 for a kWh"),
-        ({"price": "1e9"}, r"^--price: it is 1e\+09 for a kWh; is the unit another one"),
+        ({"price": "1e9"}, r"^--price: it is 1e\+09 for a kWh, and up to 1,000,000 is taken$"),
         ({"pv_kw": ("0.1",)}, r"--pv: Home_A generates up to .* kWh in an hour, and its PV has 0\.1 kW"),
         ({"pv": "", "weather": "nowhere.epw"}, "--weather .*nowhere.epw: No such file"),
         ({"pv_kw": ("Home_A=4", "Home_B=3")}, "no building there is called Home_B"),

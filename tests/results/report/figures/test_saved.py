@@ -29,6 +29,9 @@ def test_savings_of_the_best_are_said_and_none_too() -> None:
     assert saved(last.assign(score=-0.2), MEASURES, 3).answer.endswith(
         " It is worse than no control, which scores 0: its score is -0.2000."
     )
+    # Comfort has a sentence of its own.
+    felt = last.assign(unmet_degree_hours=220.0, uncontrolled_unmet_degree_hours=4.0)
+    assert saved(felt, MEASURES, 3).answer == saved(last, MEASURES, 3).answer
     assert saved(last[["hours"]], MEASURES, 3) is None
     cooled = last.assign(discomfort=0.01, uncontrolled_discomfort=0.1, occupied_hours=500.0, uncontrolled_occupied_hours=500.0)
     told = "People are too warm or too cold in 1.0 % of their hours, 10.0 % without control."

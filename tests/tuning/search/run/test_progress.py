@@ -229,9 +229,9 @@ def test_the_file_has_what_the_terminal_shows_and_how_the_run_ended(clock: Clock
         ]  # fmt: skip
         assert (told.best, told.curve) == ("-0.1000 (trial 1)", ((0.0, -0.1),))
         assert told.events == ("trial 1: score -0.1000 at 300 steps",)
-    shown.end(is_stopped=True, reason="the disk is full")
+    shown.end(is_stopped=True, reason="the disk is full", again=["--retry-failed"])
     told = LiveSearch.read(tmp_path)
-    assert (told.phase, told.reason) == ("stopped", "the disk is full")
+    assert (told.phase, told.reason, told.again) == ("stopped", "the disk is full", ("--retry-failed",))
 
 
 @pytest.mark.parametrize("system", ["nt", "posix"])
