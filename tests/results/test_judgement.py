@@ -158,6 +158,9 @@ def test_the_table_is_written_in_both_forms(tmp_path: Path) -> None:
     shown = {name: own for name, own in metrics(MEASURES).items() if not own.needs or table[name].notna().any()}
     assert metrics_of(read) == metrics_of(table) == shown
     assert len(metrics(MEASURES)) > len(shown) > 5
+    # Nor is an amount that is 0 for all.
+    cool, warm = (judgement(frame(row("a", 3, 0.1, unmet_degree_hours=hours)), MEASURES) for hours in (0.0, 5.0))
+    assert ["unmet_degree_hours" in metrics_of(one) for one in (cool, warm)] == [False, True]
 
 
 OF_TODAY = {b"schema_version": str(JUDGEMENT_VERSION).encode()}

@@ -228,6 +228,13 @@ def test_what_costs_nothing_without_control_has_no_change(tmp_path: Path) -> Non
     assert "inf" not in output
 
 
+@pytest.mark.parametrize("hours", [0.0, 5.0])
+def test_an_amount_of_which_a_site_has_nothing_has_no_row(tmp_path: Path, hours: float) -> None:
+    write_trial(tmp_path, 0, "complete", 0.1)
+    write_evaluation(tmp_path, 0, 2, unmet_degree_hours=0.0, uncontrolled_unmet_degree_hours=hours)
+    assert ("unmet comfort" in shown(tmp_path)) == (hours > 0.0)
+
+
 def test_a_stated_validation_split_is_in_the_title(tmp_path: Path) -> None:
     write_trial(tmp_path, 0, "complete", 0.04)
     write_evaluation(tmp_path, 0, 2, hours=100)

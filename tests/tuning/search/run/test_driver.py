@@ -18,6 +18,7 @@ from rich.console import Console
 
 from common.errors import UsageError
 from results import load
+from results.live import LiveSearch
 from tests.tuning.roomy import SMALL, planner, roomy
 from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
@@ -216,8 +217,9 @@ def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tmp_path: Path, 
     asked, plain = set[str](), Plan(algorithm("ppo").space, {}, ())
     reason = run_trials(experiment, plain, roomy(experiment), Console(quiet=True), fake_trial, asked=asked)
     assert reason
-    # The command that continues lets them begin anew.
+    # The command that continues lets them begin anew, also where the run is watched.
     assert asked == {"retry_failed"}
+    assert LiveSearch.read(experiment.paths.folder).again == ("--retry-failed",)
     assert "KeyError: 2" in reason
     assert "buggy.py" in reason
     assert load(experiment.paths.folder).trials["state"].tolist() == ["failed"] * 3
