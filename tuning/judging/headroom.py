@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common.errors import UsageError
-from common.measure import LEAST_SERVED, SCORE, Scale, by_the_year
+from common.measure import LEAST_SERVED, SCORE, by_the_year
 from envs.environments import fit
 from envs.environments.year_cache import rooms_astray
 from envs.objective.aim import SCORE_ALONE, Aim
@@ -221,16 +221,13 @@ def tables(
     if aim.requirements:
         ratings.append(("required", [_required(row) for row in rows]))
     ratings += [(name, [cell(getattr(row, name), ".1%") for row in rows]) for name in ("served", "discomfort")]
-    amounts = list[tuple[str, list[str]]]()
-    for name, label, unit in (
-        ("co2_kg", "CO2", "kg"), ("cost", "bill", currency), ("peak_kw", "peak", "kW"), ("unmet", "unmet comfort", "degree h")
-    ):  # fmt: skip
+    amounts, known = list[tuple[str, list[str]]](), measures()
+    for name, kpi in (("co2_kg", "co2_kg"), ("cost", "bill"), ("peak_kw", "peak_kw"), ("unmet", "unmet_degree_hours")):
         values = [getattr(row, name) for row in rows]
         if not any(values):
             continue
-        scale = Scale.of(values, unit)
-        amounts.append((scale.heading(label), [scale.text(value) for value in values]))
-        if label in ("CO2", "bill"):
+        amounts.append(known[kpi].paid_in(currency).column(values))
+        if kpi in _BOUNDED:
             amounts.append(("change", [change(value, getattr(uncontrolled, name)) for value in values]))
     return _table(title, rows, ratings), _table(None, rows, amounts)
 

@@ -160,9 +160,9 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
     try:
         with busy(console, f"running trial {number} through the hardest week"):
-            with trained(searched_here(experiment, number), number, split=SPLIT, keep=settings.keep) as policy:
-                env = policy.on_site.evaluation_env((week,), policy.shares)
-                (episode,) = env.episodes(policy.policy)
+            with trained(searched_here(experiment, number), number, split=SPLIT, keep=settings.keep) as winner:
+                env = winner.on_site.evaluation_env((week,), winner.shares)
+                (episode,) = env.episodes(winner.policy)
                 env.close()
             hours = hours_of(episode)
             if settings.reward == "improvement" and task.judged.stepped_by == "batch":
