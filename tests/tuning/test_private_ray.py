@@ -32,20 +32,25 @@ def _controller(controller: Any) -> bool:
 CONTRACTS: dict[str, Callable[[Any], bool]] = {
     # `adapters`: takes trials back that have not begun.
     "ray.tune.execution.tune_controller": _controller,
-    # `ray_session.keep_credentials`: names of environment variables that Tune sends to trials.
-    "ray.tune.execution.class_cache": lambda module: isinstance(module.ENV_VARS_TO_PROPAGATE, set),
+    # `ray_session.send_no_environment`: names and values of environment variables that Tune sends to trials.
+    "ray.tune.execution.class_cache": lambda module: (
+        isinstance(module.ENV_VARS_TO_PROPAGATE, set) and isinstance(module.DEFAULT_ENV_VARS, dict)
+    ),
     # `ray_session.count_killed_as_lost`: a name of the module, so that another class or a tuple may stand for it.
     "ray.air.execution._internal.actor_manager": lambda module: (
         "isinstance(exception, RayActorError)" in inspect.getsource(module)
     ),
     # `ray_processes`: what starts Ray's processes and the node, what it starts, and how they are ended.
     "ray._private.services": lambda module: (
-        issubclass(module.ConsolePopen, subprocess.Popen) and _takes(module.canonicalize_bootstrap_address, "addr")
+        issubclass(module.ConsolePopen, subprocess.Popen)
+        and _takes(module.canonicalize_bootstrap_address, "addr")
+        and "ray._private.utils.get_dashboard_dependency_error()" in inspect.getsource(module.start_raylet)
     ),
     "ray._private.node": lambda module: (
         "process.terminate()" in inspect.getsource(module.Node._kill_process_impl)
         and "ray._private.node.Node(" in inspect.getsource(importlib.import_module("ray._private.worker"))
-        and {"start_monitor", "start_log_monitor", "start_api_server", "start_raylet"} <= vars(module.Node).keys()
+        and {"start_monitor", "start_log_monitor", "start_api_server", "start_raylet", "get_gcs_client"}
+        <= vars(module.Node).keys()
     ),
     # `ray_session.ray_logs`.
     "ray._private.worker": lambda module: (
@@ -58,7 +63,7 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
     "ray._private.state": lambda module: _takes(module.actors, "actor_id"),
     "ray._raylet": lambda module: (
         callable(module.AuthenticationTokenLoader.instance().reset_cache)
-        and callable(module.GcsClient)
+        and callable(module.GcsClient.get_all_node_info)
         and callable(module.persist_port)
     ),
     "ray._private.authentication.authentication_token_setup": lambda module: (

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -13,6 +14,7 @@ import psutil
 
 from tuning.runtime.processes import stop_signals
 
+REGISTERED_SECONDS = 5.0  # at most, until a node is known
 AGENT = "--dashboard_agent_command="  # an option of Ray's node
 # In the agent's place, as a node needs one that lives as long as itself: on Linux it holds the other end of this pipe.
 HAS_PIPE = sys.platform == "linux"
@@ -29,19 +31,22 @@ def few_processes() -> Iterator[None]:
     """
     services: Any = import_module("ray._private.services")
     nodes: Any = import_module("ray._private.node")
-    whole, started = nodes.Node, services.ConsolePopen
+    utils: Any = import_module("ray._private.utils")
+    whole, started, look = nodes.Node, services.ConsolePopen, utils.get_dashboard_dependency_error
     nodes.Node = _lean(whole)
+    utils.get_dashboard_dependency_error = lambda: None  # it imports all of them, for half a second
     if sys.platform != "win32":
         services.ConsolePopen = partial(_start, started)
     try:
         yield
     finally:
-        nodes.Node, services.ConsolePopen = whole, started
+        nodes.Node, services.ConsolePopen, utils.get_dashboard_dependency_error = whole, started, look
 
 
 def _lean(whole: Any) -> Any:
     """Ray's class of a node, without what nobody asks."""
     raylet: Any = import_module("ray._raylet")
+    network: Any = import_module("ray._common.network_utils")
 
     class Node(whole):  # type: ignore[misc]
         def start_monitor(self) -> None:
@@ -60,7 +65,14 @@ def _lean(whole: Any) -> Any:
                     raylet.METRICS_AGENT_PORT_NAME, raylet.METRICS_EXPORT_PORT_NAME, raylet.DASHBOARD_AGENT_LISTEN_PORT_NAME,
                 ):  # fmt: skip
                     raylet.persist_port(self._session_dir, self._node_id, name, -1)
+                # The node waits a second for the port that the agent of environments chooses. It takes this one.
+                self._ray_params.runtime_env_agent_port = port = network.find_free_port()
+                raylet.persist_port(self._session_dir, self._node_id, raylet.RUNTIME_ENV_AGENT_PORT_NAME, port)
             super().start_raylet(*arguments, **options)
+            # Ray asks once, and where the node is not there yet again after a second.
+            end = time.monotonic() + REGISTERED_SECONDS
+            while time.monotonic() < end and not self.get_gcs_client().get_all_node_info():
+                time.sleep(0.01)
 
     return Node
 

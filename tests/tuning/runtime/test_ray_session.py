@@ -21,11 +21,12 @@ from ray.tune.execution import class_cache
 
 from common.errors import UserError
 from tuning.runtime import ray_session as module
-from tuning.runtime.cluster import ClusterError
+from tuning.runtime.cluster import PRIVATE, ClusterError
 from tuning.runtime.ray_session import (
     ENVIRONMENT,
     LOGS,
     OF_A_JOB,
+    STAYS,
     NodeLostError,
     RayRunningError,
     StartError,
@@ -33,9 +34,9 @@ from tuning.runtime.ray_session import (
     check_nodes,
     count_killed_as_lost,
     is_ray_running,
-    keep_credentials,
     private_ray,
     ray_session,
+    send_no_environment,
     set_environment,
 )
 
@@ -230,19 +231,27 @@ def test_errors_of_rays_own_processes_have_one_name_and_those_of_tasks_keep_thei
         raise ValueError("other")
 
 
-def test_tune_sends_the_rest_of_its_variables_and_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {"RAY_CHDIR_TO_TRIAL_DIR", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN", "AWS_SESSION_TOKEN"}
-    # Another name or type in a newer Ray would be noticed here.
-    assert {*class_cache.ENV_VARS_TO_PROPAGATE, *before} >= {"RAY_CHDIR_TO_TRIAL_DIR"}
-    monkeypatch.setattr(class_cache, "ENV_VARS_TO_PROPAGATE", set(before))
-    keep_credentials()
-    assert {"RAY_CHDIR_TO_TRIAL_DIR"} == class_cache.ENV_VARS_TO_PROPAGATE
-    for name in before:
+@pytest.mark.parametrize(
+    ("logs", "sent"),
+    [
+        (None, {STAYS: "0"}),
+        (Path("mine/ray/session_1/logs"), {STAYS: "0"}),
+        (Path(f"{PRIVATE}ab1cd_2e/ray/session_1/logs"), {}),
+    ],
+    ids=["a cluster", "a Ray of the user's", "one that was started here"],
+)
+def test_trials_are_sent_what_they_do_not_inherit_and_no_credentials(
+    monkeypatch: pytest.MonkeyPatch, logs: Path | None, sent: dict[str, str]
+) -> None:
+    names = {STAYS, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN", "AWS_SESSION_TOKEN"}
+    for name in names:
         monkeypatch.setenv(name, "of this process")
+    monkeypatch.setattr(class_cache, "ENV_VARS_TO_PROPAGATE", names)
+    monkeypatch.setattr(class_cache, "DEFAULT_ENV_VARS", {})
+    monkeypatch.setattr(module, "ray_logs", lambda: logs)
+    send_no_environment()
     actor = class_cache._ActorClassCache().get(type("Trial", (), {}))
-    sent = actor._default_options["runtime_env"]["env_vars"]
-    assert "RAY_CHDIR_TO_TRIAL_DIR" in sent
-    assert not {name for name in sent if name.startswith("AWS_")}
+    assert actor._default_options["runtime_env"]["env_vars"] == sent
 
 
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows keeps files of a home folder from other users by itself")

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
-from scipy.optimize import minimize
 from scipy.special import ndtr
 
 Array = NDArray[np.float64]
@@ -206,6 +205,8 @@ class _Arrays:
 
 @lru_cache(maxsize=8)  # a proposal and the decision about it need the same
 def _most_probable(arrays: _Arrays, iterations: int) -> Array:
+    from scipy.optimize import minimize  # a quarter of a second, which no command waits for before its first trial
+
     start, spread = _priors(arrays.points.shape[1])
     optimum = minimize(
         _Objective(arrays.points, arrays.data, start, spread),
