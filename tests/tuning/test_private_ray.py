@@ -46,6 +46,8 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
         and _takes(module.canonicalize_bootstrap_address, "addr")
         and "ray._private.utils.get_dashboard_dependency_error()" in inspect.getsource(module.start_raylet)
     ),
+    "ray._private.utils": lambda module: callable(module.get_dashboard_dependency_error),
+    "ray._common.network_utils": lambda module: callable(module.find_free_port),
     "ray._private.node": lambda module: (
         "process.terminate()" in inspect.getsource(module.Node._kill_process_impl)
         and "ray._private.node.Node(" in inspect.getsource(importlib.import_module("ray._private.worker"))
@@ -63,7 +65,8 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
     "ray._private.state": lambda module: _takes(module.actors, "actor_id"),
     "ray._raylet": lambda module: (
         callable(module.AuthenticationTokenLoader.instance().reset_cache)
-        and callable(module.GcsClient.get_all_node_info)
+        and callable(module.GcsClient)
+        and callable(module.InnerGcsClient.get_all_node_info)
         and callable(module.persist_port)
     ),
     "ray._private.authentication.authentication_token_setup": lambda module: (

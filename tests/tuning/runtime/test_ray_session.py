@@ -251,7 +251,7 @@ def test_trials_are_sent_what_they_do_not_inherit_and_no_credentials(
     monkeypatch.setattr(module, "ray_logs", lambda: logs)
     send_no_environment()
     actor = class_cache._ActorClassCache().get(type("Trial", (), {}))
-    assert actor._default_options["runtime_env"]["env_vars"] == sent
+    assert actor._default_options["runtime_env"].get("env_vars", {}) == sent
 
 
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows keeps files of a home folder from other users by itself")

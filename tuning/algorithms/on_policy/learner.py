@@ -70,6 +70,7 @@ class Normal(NamedTuple):
     log_std: torch.Tensor  # shape (actions,)
     deviation: torch.Tensor  # likewise
     distance: torch.Tensor  # of the actions from the means, in deviations, shape (T, actions)
+    square: torch.Tensor  # of the distance, likewise
     logp: torch.Tensor  # shape (T,)
 
     @classmethod
@@ -77,13 +78,12 @@ class Normal(NamedTuple):
         """Distributions, and some actions."""
         deviation = log_std.exp()
         distance = (actions - mean).div_(deviation)
-        constant = log_std.sum() + 0.5 * math.log(2.0 * math.pi) * len(log_std)
-        return cls(mean, log_std, deviation, distance, -0.5 * distance.square().sum(dim=-1) - constant)
+        square, constant = distance.square(), log_std.sum() + 0.5 * math.log(2.0 * math.pi) * len(log_std)
+        return cls(mean, log_std, deviation, distance, square, -0.5 * square.sum(dim=-1) - constant)
 
     def slope(self, of_logp: torch.Tensor) -> Slope:
         """Slope of a sum, by its slopes in the log-probabilities, shape (T,)."""
-        slopes = of_logp[:, None]
-        return Slope(slopes * self.distance / self.deviation, (slopes * (self.distance.square() - 1.0)).sum(dim=0))
+        return Slope((of_logp[:, None] * self.distance).div_(self.deviation), of_logp @ self.square - of_logp.sum())
 
 
 class OnPolicyLearner(ArrayLearner[ActorCriticModule]):
@@ -309,14 +309,14 @@ class PPOLearner(OnPolicyLearner):
         ratio, weights = (now.logp - batch.logp).exp_(), batch.advantages
         gain, bound = weights * ratio, weights * ratio.clamp(1.0 - self.h["clip_range"], 1.0 + self.h["clip_range"])
         slope = now.slope(-gain * (gain <= bound))
-        # Divergence from what it was: log s - log s' + (s'^2 + (m - m')^2) / (2 s^2) - 1 / 2.
+        # Divergence from what it was: log s - log s' + (s'^2 + (m - m')^2) / (2 s^2) - 1 / 2. All rows share s'.
         mean, log_std = batch.inputs.chunk(2, dim=-1)
-        moved, narrowed = (now.mean - mean) / now.deviation, now.log_std - log_std
-        spread = moved.square().add_((-2.0 * narrowed).exp_())
-        kl = (narrowed + 0.5 * spread - 0.5).sum(dim=-1).mean()
+        moved, narrowed = (now.mean - mean).div_(now.deviation), now.log_std - log_std[0]
+        square, spread = moved.square(), (-2.0 * narrowed).exp_()
+        kl = (narrowed + 0.5 * spread - 0.5).sum() + 0.5 * square.sum() / len(square)
         if self.kl_coefficient:
             slope.mean.add_(moved / now.deviation, alpha=self.kl_coefficient)
-            slope.log_std.add_((1.0 - spread).sum(dim=0), alpha=self.kl_coefficient)
+            slope.log_std.add_(len(square) * (1.0 - spread) - square.sum(dim=0), alpha=self.kl_coefficient)
         return -torch.min(gain, bound).mean(), slope, {"kl": kl, "ratio": ratio.mean()}
 
 

@@ -235,7 +235,9 @@ def test_gradients_that_are_written_out_are_those_of_autograd(algo: str, given: 
         random = torch.Generator().manual_seed(1)
         batch.advantages.copy_(torch.randn(200, generator=random))
         # As it was before the policy moved, so that divergence and ratios are not those of no change.
-        batch.inputs.add_(0.3 * torch.randn(batch.inputs.shape, generator=random))
+        means, log_std = batch.inputs.chunk(2, dim=-1)
+        means.add_(0.3 * torch.randn(means.shape, generator=random))
+        log_std.add_(0.3 * torch.randn(log_std.shape[1:], generator=random))  # of one policy
         batch.logp.add_(0.2 * torch.randn(200, generator=random))
         batch.values.add_(0.3 * torch.randn(200, generator=random))
         found, written_out = [], learner._written_out
