@@ -1,13 +1,13 @@
 """What the terminal shows when a search has ended: its best, and whether fresh seeds say that it is better than the default."""
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 
 from common.measure import SCORE, SITE, Measure, Scale, by_the_year
@@ -135,7 +135,8 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
 def _print_hyperparameters(trial: pd.Series, console: Console) -> None:
     given = {str(name).removeprefix(GIVEN): value for name, value in trial.items() if str(name).startswith(GIVEN)}
     values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
-    console.print(Padding(values, (0, 2)), highlight=False, markup=False)
+    lines = textwrap.indent(textwrap.fill(values, console.width - 2, break_on_hyphens=False), "  ")
+    console.print(lines, highlight=False, markup=False)
 
 
 def _copied(results: Results, best: pd.Series) -> str:

@@ -99,7 +99,7 @@ def test_the_hyperparameters_of_the_best_mean_are_told_where_another_trial_is_th
         write_trial(tmp_path, number, "complete", score, **learned)
     output = shown(tmp_path)
     assert "Best mean: trial 2." in output
-    values = [line.strip() for line in output.splitlines() if "learning_rate=" in line]
+    values = [line.removeprefix("  ") for line in output.splitlines() if "learning_rate=" in line]
     if lucky:
         assert values == ["learning_rate=0.002  target_kl=none", "learning_rate=0.003  target_kl=none"]
         assert output.index("Hyperparameters with the best mean, of trial 2:") < output.index(values[1])
