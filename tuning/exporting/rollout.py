@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pandas as pd
 
@@ -126,5 +127,6 @@ def _first_hour(week: int | None, hours: int) -> int:
 def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error
+        raise UsageError(f"--to {folder}: cannot create files in it: {error.strerror}") from error

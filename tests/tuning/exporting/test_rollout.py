@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
@@ -232,15 +233,19 @@ def test_a_rollout_of_a_stated_split_has_its_hours_alone(small_schema: Path) -> 
         _year(-3, SiteTask("iquitos"))
 
 
-@pytest.mark.parametrize("to", ["file", "file/rolled"])
-def test_a_folder_that_cannot_be_created_is_one_line_before_the_year_is_run_through(
+@pytest.mark.parametrize("to", ["file", "file/rolled", "read-only"])
+def test_a_folder_that_cannot_be_created_or_written_to_is_one_line_before_the_year_is_run_through(
     experiment: Experiment, tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(WindowsEnv, "episodes", lambda env, policy: pytest.fail("it was run through"))
     (tmp_path / "file").write_text("kept", encoding="utf-8")
+    if to == "read-only":
+        # Whoever may do all could write there.
+        refuse = MagicMock(side_effect=PermissionError(13, "Permission denied"))
+        monkeypatch.setattr("tuning.exporting.rollout.TemporaryFile", refuse)
     assert main([str(experiment.paths.folder), "--to", str(tmp_path / to)]) == 2
     *_, error = capsys.readouterr().err.splitlines()
-    assert error.startswith(f"error: --to {tmp_path / to}: cannot create")
+    assert error.startswith(f"error: --to {tmp_path / to}: cannot create files in it: ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
