@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import uuid
 from abc import abstractmethod
@@ -90,6 +91,8 @@ class RLlibTrainer(Trainer):
         check_device(self.h, setup.gpu)
         self.setup = setup = seen_by_the_policy(setup)
         self.num_envs = algorithm(self.name).copies(self.h, setup.most_envs)
+        # It prints which of its interfaces is used, before it knows the level below.
+        logging.getLogger("ray.rllib").setLevel(logging.ERROR)
         torch.set_float32_matmul_precision("high" if self.h["tf32"] else "highest")
         register_env(ENVIRONMENT, lambda context: setup.make_envs(context["num_envs"]))
         config: Any = ArrayConfig(self.algorithm_class)

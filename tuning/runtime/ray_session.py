@@ -144,8 +144,6 @@ def ray_session(address: str = "", source: str = "--address", **options: Any) ->
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     import ray
 
-    # It has a level of its own, and prints at each start which of its interfaces is used.
-    logging.getLogger("ray.rllib").setLevel(logging.ERROR)
     if address:
         _join(address, source)
         try:

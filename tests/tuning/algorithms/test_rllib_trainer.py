@@ -1,5 +1,6 @@
 """What trainers on RLlib share: views, state of random numbers, sums of gradient steps."""
 
+import logging
 import math
 import random
 import time
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from ray.util.debug import reset_log_once
 
 from search_spaces import Kind
 from tests.tuning.algorithms.match import FEATURES, built, setup
@@ -58,6 +60,18 @@ def test_what_is_read_back_is_what_was_given(algo: str, monkeypatch: pytest.Monk
         assert used[parameter.name] == pytest.approx(other), parameter.name
         assert used.keys() == {each.name for each in algorithm(algo).space.parameters}
     torch.set_float32_matmul_precision("highest")
+
+
+def test_rllib_prints_nothing_in_a_ray_of_the_users(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("ray.rllib")
+    logger.setLevel(logging.WARNING)
+    reset_log_once()  # what it prints once
+    logger.addHandler(caplog.handler)
+    try:
+        with built("a2c"):
+            assert caplog.messages == []
+    finally:
+        logger.removeHandler(caplog.handler)
 
 
 @pytest.mark.parametrize("algo", ALGOS)
