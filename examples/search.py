@@ -1,10 +1,11 @@
 """A search, its best trial, and the same experiment continued with more trials."""
 
+import sys
 from pathlib import Path
 
 import tyro
 
-from tuning import Settings, resume, tune
+from tuning import Settings, UserError, resume, tune
 
 
 def main(
@@ -23,6 +24,8 @@ def main(
         fixed: hyperparameters that are not searched, such as n_steps=256.
         folder: for the experiment, which is called `example`.
     """
+    if trials < 2:
+        raise UserError(f"--trials {trials}: it is at least 2")
     settings = Settings(
         algo="ppo",
         scenario=scenario,
@@ -39,4 +42,7 @@ def main(
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    try:
+        tyro.cli(main)
+    except UserError as error:
+        sys.exit(f"error: {error}")

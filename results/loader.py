@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEW_FILES = 1000  # up to these, all tables are read at once
+GOES_ON = "--resume continues the search, and with --retry-failed tries failed trials again"
 
 
 @dataclass(frozen=True)
@@ -218,10 +219,10 @@ class Results:
     def best(self) -> pd.Series:
         """Row of the complete or frozen trial that `ranked` puts first; a ResultsError without any, or of several sites."""
         of_sites = self.best_of_sites
+        if of_sites.empty and (self.folder / JUDGEMENT).is_file():
+            raise ResultsError(f"{self.folder} is a judgement, which has no best trial: results.judgement makes its table")
         if of_sites.empty:
-            raise ResultsError(
-                f"{self.folder}: no trial is complete yet, so there is no best one; --resume continues the search"
-            )
+            raise ResultsError(f"{self.folder}: no trial is complete yet, so there is no best one; {GOES_ON}")
         if len(of_sites) > 1:
             names = ", ".join(map(printable, of_sites["scenario"]))
             raise ResultsError(f"ratings on several sites ({names}) do not compare: best_of_sites has the best of each")

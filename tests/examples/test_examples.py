@@ -67,8 +67,14 @@ def test_results_are_analysed_without_ray_and_torch(searched: Path) -> None:
     assert "co2_kg: " in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["analyse.py", "absent"], ["put_to_work.py", "absent", "--to", "x"]])
-def test_an_experiment_that_is_not_there_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["analyse.py", "absent"], ["put_to_work.py", "absent", "--to", "x"], ["headroom.py", "--scenario", "absent"],
+        ["search.py", "--scenario", "absent"], ["search.py", "--trials", "1"],
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -19,7 +19,7 @@ from common.uris import with_uris
 from envs.objective.aim import Aim
 from envs.objective.columns import ALIASES
 from results import Results, load
-from results.loader import GAINS, ranked
+from results.loader import GAINS, GOES_ON, ranked
 from results.schema import GIVEN
 from search_spaces import Assignment
 from tuning.algorithms.registry import DEFAULT, algorithm_of
@@ -130,7 +130,7 @@ def best_of_front(results: Results, top: int, second: bool) -> list[int]:
 def best_trials(results: Results, top: int) -> list[int]:
     """Numbers of the best trials, complete or frozen, each assignment once."""
     if results.scored.empty:
-        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge; --resume continues the search")
+        raise UsageError(f"{results.folder}: no trial is complete, so there is nothing to judge; {GOES_ON}")
     return _first(ranked(results.scored), top)
 
 

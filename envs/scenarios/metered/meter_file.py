@@ -316,16 +316,26 @@ def _step(path: Path, index: pd.DatetimeIndex) -> pd.Timedelta:
     if len(index) < 2:
         raise ScenarioError(f"{path} has one row; it needs a row for each hour, or for each part of an hour")
     step = pd.Series(index).diff().median()
+    minutes = f"{step / pd.Timedelta(minutes=1):g} minutes"
     if HOUR % step != pd.Timedelta(0):
-        raise ScenarioError(f"{path} has a row every {step}; it needs one for each hour, or for each whole part of an hour")
-    clock = index.tz_localize(None)
-    off = clock[(clock - clock.floor("h")) % step != pd.Timedelta(0)]
+        raise ScenarioError(f"{path} has a row every {minutes}; it needs one for each hour, or for each whole part of an hour")
+    off, of_utc = (_between(clock, step) for clock in (index.tz_localize(None), index.tz_convert("UTC")))
+    if len(off) and not len(of_utc):
+        raise ScenarioError(
+            f"{path}: rows are {minutes} apart, and {off[0]:%Y-%m-%d %H:%M} on the clock of {index.tz} is no full hour; give "
+            "rows of 15 minutes, or another --zone"
+        )
     if len(off):
         raise ScenarioError(
-            f"{path}, {off[0]:%Y-%m-%d %H:%M:%S}: rows are {step} apart, counted from full hours, and this one is between two; "
-            "correct its time, or remove it"
+            f"{path}, {off[0]:%Y-%m-%d %H:%M:%S}: rows are {minutes} apart, counted from full hours, and this one is between "
+            "two; correct its time, or remove it"
         )
     return step
+
+
+def _between(clock: pd.DatetimeIndex, step: pd.Timedelta) -> pd.DatetimeIndex:
+    """Times that are no whole number of steps after a full hour."""
+    return clock[(clock - clock.floor("h")) % step != pd.Timedelta(0)]
 
 
 def _is_counter(values: pd.Series) -> bool:

@@ -67,8 +67,17 @@ def _shown(place: str) -> str:
     return folder.relative_to(Path.cwd()).as_posix() if not is_uri(place) and folder.is_relative_to(Path.cwd()) else place
 
 
-def _more(search: Search) -> tuple[str, str]:
-    settings = search.results.facts.settings
-    if budget := _BUDGET.fullmatch(str(settings.get("budget") or "")):
-        return "--budget", f"{2.0 * float(budget[1]):g}{budget[2]}"
-    return "--trials", str(2 * len(search.table(searched)))
+def _more(search: Search) -> list[str]:
+    """Twice as much of what a search may use, as options of the command that continues it."""
+    results, settings = search.results, search.results.facts.settings
+    freezes = settings.get("scheduler") == "freeze-thaw" and not settings.get("preset")
+    budget = _BUDGET.fullmatch(str(settings.get("budget") or ""))
+    more = []
+    if settings.get("trials") or not (budget or freezes):
+        more += ["--trials", str(2 * len(search.table(searched)))]
+    if budget:
+        more += ["--budget", f"{2.0 * float(budget[1]):.15g}{budget[2]}"]
+    elif freezes:
+        # By default it has the steps of four whole trials, or more, which twice as many trials may share.
+        more += ["--budget", str(2 * max(int(results.trials["steps"].sum()), 4 * (results.steps or 0)))]
+    return more

@@ -69,8 +69,10 @@ def write_yardsticks(experiment: Experiment, written: Callable[[Path], None], co
     if (why := fit.why_no_bound(task.site)) and fit.why_no_mpc(task.site):
         say(console, f"compared with rules alone, as there is no bound and no model predictive control: {why}")
     if left_out:
+        # Headroom takes one objective, and shows CO2 and the bill in any case.
+        aim = ("weights", "require") if settings.aim.second else ("weights", "objective", "require")
         plain, words = Settings(), list[str]()
-        for name in ("weights", "objective", "require", *(entry.name for entry in fields(Splits))):
+        for name in (*aim, "trust_scenario", *(entry.name for entry in fields(Splits))):
             if (value := getattr(settings, name)) != getattr(plain, name):
                 words += option_words(name, value)
         command = python_command("tuning.headroom", "--scenario", settings.scenario, *words)

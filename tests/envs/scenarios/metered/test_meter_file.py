@@ -232,7 +232,7 @@ def test_short_gaps_are_filled_and_long_ones_named(read: Read) -> None:
         ("time,home (kWh)\n13/01/2023 12:00 AM,1\n14/01/2023 12:00 AM,2\n", "line 2: the time is '13/01/2023 12:00 AM'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 01:00,much\n", "line 3: home .kWh. is 'much'"),
         ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 00:00,2\n2024-01-01 01:00,2\n", "twice; remove one"),
-        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 02:00,1\n2024-01-01 04:00,1\n", "a row every"),
+        ("time,home (kWh)\n2024-01-01 00:00,1\n2024-01-01 02:00,1\n2024-01-01 04:00,1\n", "a row every 120 minutes;"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_none_of_a_meter_gets_one_line(read: Read, text: str, words: str) -> None:
@@ -251,6 +251,13 @@ def test_times_are_all_with_an_offset_from_utc_or_all_without(read: Read, mixed:
 def test_rows_between_two_are_refused(read: Read) -> None:
     with pytest.raises(ScenarioError, match=r"2024-01-01 03:30:00: rows .* between two; correct its"):
         read(_lines(HOURS.insert(4, pd.Timestamp("2024-01-01 03:30")), 1.0), clock=Clock("America/Lima"))
+
+
+def test_full_hours_of_utc_that_are_half_ones_of_the_clock_are_refused_as_such(read: Read) -> None:
+    times = pd.date_range("2024-01-01", "2024-01-03", freq="h", inclusive="left")
+    says = "2024-01-01 05:30 on the clock of Asia/Kolkata is no full hour; give rows of 15 minutes, or another --zone"
+    with pytest.raises(ScenarioError, match=says):
+        read(_lines(times, 1.0, written="%Y-%m-%dT%H:%MZ"), clock=Clock("Asia/Kolkata"))
 
 
 @pytest.mark.parametrize("every", ["h", "15min"])

@@ -1,6 +1,7 @@
 """What to do next follows from what the search found."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from results.report.subjects import Search
 from tests.results import made
 from tests.results.analysis.test_judged import experiment, judgement
 from tests.results.analysis.test_yardsticks import controllers, planned, plans, searched  # noqa: F401 - a fixture
+from tuning.experiment.option_values import Budget
 
 
 def told(search: Search) -> str:
@@ -38,12 +40,26 @@ def test_a_place_below_the_folder_of_the_page_is_told_without_what_is_above(
     assert said.endswith("`python -m tuning.judge runs/one --objective co2_kg`"), "a judgement names one winner"
 
 
-@pytest.mark.parametrize(("settings", "more"), [({}, "--trials 16"), ({"budget": "1.5h"}, "--budget 3h")])
-def test_a_search_that_rises_still_is_continued_with_twice_as_much(tmp_path: Path, settings: dict[str, str], more: str) -> None:
+@pytest.mark.parametrize(
+    ("settings", "more"),
+    [
+        ({"trials": 8, "scheduler": "none"}, "--trials 16"),
+        ({"preset": "default", "trials": 8, "scheduler": "freeze-thaw"}, "--trials 16"),
+        ({"budget": "1.5h"}, "--budget 3h"),
+        ({"budget": "750000", "scheduler": "freeze-thaw"}, "--budget 1500000"),
+        ({"budget": "2.5M", "trials": 8}, "--trials 16 --budget 5M"),
+        # Twice as many trials would share the same budget.
+        ({"scheduler": "freeze-thaw"}, "--budget 64000"),
+        ({"scheduler": "freeze-thaw", "steps": 10_000, "trials": 8}, "--trials 16 --budget 80000"),
+    ],
+)
+def test_a_search_that_rises_still_is_continued_with_twice_as_much(tmp_path: Path, settings: dict[str, Any], more: str) -> None:
     made.settle(tmp_path, **settings)
     trials = [made.row(number, 0.1 * number) for number in range(8)]
     rising = made.tables(tmp_path, trials, [row for number in range(8) for row in made.reports(number, 0.1 * number)])
     assert f"`python -m tuning.run --resume {tmp_path} {more}`" in told(Search(rising))
+    if "--budget" in more:
+        Budget.parse(more.split()[-1])
 
 
 def test_a_judged_winner_is_put_to_work_with_its_judgement(tmp_path: Path) -> None:

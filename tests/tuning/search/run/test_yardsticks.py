@@ -1,6 +1,7 @@
 """At the end of a search its hours are run by rules, by model predictive control and by perfect foresight, once."""
 
 import io
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ from rich.console import Console
 
 from common.errors import UserError
 from common.storage.location import location
+from envs.objective.aim import Aim
 from envs.scenarios.scenario import weeks_of
 from envs.task import SiteTask
 from envs.yardsticks.baselines import UNCONTROLLED
@@ -22,6 +24,8 @@ from results.rollout import BESIDE
 from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import experiment
 from tests.uploads import upload
+from tuning.cli.command import parse
+from tuning.judging.settings import HeadroomSettings
 from tuning.search.run import yardsticks
 from tuning.search.run.yardsticks import beside, write_week, write_yardsticks
 
@@ -84,6 +88,18 @@ def test_what_takes_too_long_is_left_out_and_said(small_schema: Path, tmp_path: 
     assert "left out, as it takes over a minute: the bound and model predictive control" in said
     assert "tuning.headroom" in said
     assert "--weights co2=0.6 cost=0.4" in said
+
+
+def test_the_command_that_computes_what_is_left_out_is_taken(
+    small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = experiment(tmp_path / "one", small_schema, "ppo", objective="co2_kg bill", trust_scenario=True)
+    jobs_end(monkeypatch, [[], [], 1], [1.0, 0.5, 0.4])
+    _, said = written(of)
+    words = shlex.split(said.partition("tuning.headroom ")[2].partition(" computes all")[0])
+    options = parse(HeadroomSettings, words, None, "headroom")
+    assert options.trust_scenario
+    assert not Aim.parse(options.weights, options.objective, options.require).second
 
 
 @pytest.mark.parametrize(("done", "kept"), [(0.4, False), (0.6, True)])
