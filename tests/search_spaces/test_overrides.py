@@ -190,6 +190,26 @@ def test_a_fixed_value_outside_the_bounds_of_the_file_is_refused(
     space.check_fixed({"gamma": 0.93, "n_epochs": 5})
 
 
+@pytest.mark.parametrize(
+    ("text", "fixed", "fault"),
+    [
+        ("ent_coef_final = {low = 0.1, high = 0.5}", {}, "ent_coef_final: it acts only with ent_coef_schedule linear or "),
+        ("learning_rate_final = {low = 0.1, high = 0.5}", {"learning_rate_schedule": "constant"}, "remove it from"),
+        ("learning_rate_final = {low = 0.1, high = 0.5}", {}, ""),
+        ("ent_coef_final = {choices = [0.1, 0.5]}", {"ent_coef_schedule": "linear"}, ""),
+    ],
+)
+def test_a_file_that_searches_what_acts_in_no_trial_is_refused(
+    tmp_path: Path, text: str, fixed: Assignment, fault: str
+) -> None:
+    space = changed(tmp_path / "space.toml", text)
+    if not fault:
+        space.check(fixed)
+        return
+    with pytest.raises(SpaceError, match=fault):
+        space.check(fixed)
+
+
 def test_bounds_of_what_is_drawn_as_a_part_are_of_the_value_itself(tmp_path: Path) -> None:
     text = "batch_size = {low = 8192, high = 16384}\nn_steps = {low = 1024, high = 32768}"
     values = drawn(changed(tmp_path / "space.toml", text), 40, {}, LIMITS)

@@ -223,7 +223,7 @@ class Settings(TrialSettings):
     retries: int = 1
     """How often a trial that crashes is started again, from its checkpoint. A lost process or node does not count."""
     keep_checkpoints: str = "best:10"
-    """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor judged later. Frozen
+    """Which ended trials keep their checkpoints: best:K, or all. Others can be neither extended nor exported later. Frozen
     trials keep theirs."""
     concurrency: int = 0
     """Trials that run at once; 0 for as many as cores and memory allow. More than a cluster holds wait, and ask an autoscaler
