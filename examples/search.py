@@ -37,7 +37,8 @@ def main(
     )
     results = tune(settings)
     print(f"best of {len(results.trials)}: trial {results.best['trial']}, score {results.best['score']:+.4f}")
-    results = resume(results.folder, trials=trials)
+    # By default several trials share the steps of four whole ones, so more trials need a larger budget too.
+    results = resume(results.folder, trials=trials, budget=str(trials * steps))
     print(f"best of {len(results.trials)}: trial {results.best['trial']}, score {results.best['score']:+.4f}")
 
 

@@ -119,6 +119,8 @@ class Results:
     @property
     def single(self) -> Results:
         """These results, where they are of one experiment. Raises ResultsError if they are of several."""
+        if len(self.parts) == 1:  # that a pattern has found
+            return self.parts[0]
         if self.parts:
             raise ResultsError(f"these are {len(self.parts)} experiments, and this takes one: give one of results.experiments")
         return self
@@ -134,6 +136,7 @@ class Results:
         """
         if table not in TABLES:
             raise ResultsError(f"there is no table {printable(table)!r}: tables are {', '.join(TABLES)}")
+        columns = [columns] if isinstance(columns, str) else columns
         _refuse(table, [str(name) for name in columns or () if not isinstance(name, str)])
         conditions = checked_conditions(table, filters)
         if self.parts:

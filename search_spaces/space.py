@@ -82,7 +82,6 @@ class SearchSpace:
                 raise SpaceError(f"{name}={assignment[name]}: it acts only with {condition.describe()}")
         for parameter in self.parameters:
             if parameter.name not in assignment:
-                self._check_acts(parameter, assignment)
                 self._check_room(parameter, assignment, known)
 
     def own_values(self) -> Assignment:
@@ -163,18 +162,13 @@ class SearchSpace:
             if parameter.inner_name in distributions
         }
 
-    def _check_acts(self, parameter: Parameter, fixed: Assignment) -> None:
-        """Check that what the user's file searches acts in some trial."""
-        condition, bounds = parameter.only_if, parameter.own
-        if condition and bounds and self._known(condition.name, fixed) not in (None, *condition.values):
-            raise SpaceError(
-                f"{parameter.name}: it acts only with {condition.describe()}; search or set that, or remove it from "
-                f"{bounds.source}"
-            )
-
     def _check_room(self, parameter: Parameter, fixed: Assignment, known: Mapping[str, float]) -> None:
-        """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed."""
+        """Check that conditions and the user's bounds leave a value of a hyperparameter that is not fixed, and that acts."""
         condition, bounds, least = parameter.at_most, parameter.own, self._least(parameter, fixed)
+        if bounds and (where := parameter.only_if) and self._known(where.name, fixed) not in (None, *where.values):
+            raise SpaceError(
+                f"{parameter.name}: it acts only with {where.describe()}; search or set that, or remove it from {bounds.source}"
+            )
         ceilings = {}  # by their words
         if condition and condition.name in known:
             ceilings[condition.describe(known[condition.name])] = condition.of(known)

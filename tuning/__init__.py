@@ -1,8 +1,7 @@
 """Hyperparameter search for building control, as Python calls; each command of this package is a thin skin over one of them.
 
 from tuning import Settings, tune
-r = tune(Settings(algo="ppo", trials=8))   # results.Results
-r.best
+tune(Settings(algo="ppo", trials=8)).best   # of results.Results
 
 Importing this takes no time: each name is imported from its part when it is first used.
 """

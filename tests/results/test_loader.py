@@ -170,6 +170,26 @@ def test_several_experiments_are_told_apart_by_a_column(experiment: Path, tmp_pa
         _ = results.single
 
 
+def test_a_pattern_that_finds_one_experiment_gives_what_takes_one_that_one(experiment: Path) -> None:
+    found = load(f"{experiment}*")
+    assert found.trials["experiment"].unique().tolist() == [experiment.name]
+    assert found.single.folder == experiment
+    assert found.recommended["trial"] == load(experiment).recommended["trial"]
+
+
+def test_a_column_that_is_wanted_alone_needs_no_list(results: Results) -> None:
+    assert results.read("reports", "update")["update"].tolist() == [1, 2, 2]
+
+
+def test_where_nothing_is_best_the_line_says_what_helps(tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    with pytest.raises(ResultsError, match=r"no trial is complete yet.*--resume continues the search, and with --retry-failed"):
+        _ = load(tmp_path).best
+    (tmp_path / "judgement.json").touch()
+    with pytest.raises(ResultsError, match=r"is a judgement, which has no best trial: results.judgement makes"):
+        _ = load(tmp_path).best
+
+
 def test_ratings_on_several_sites_are_not_compared(experiment: Path, tmp_path: Path) -> None:
     results = load(twice(experiment, tmp_path) / "ppo-*")
     best = results.best_of_sites

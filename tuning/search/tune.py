@@ -1,8 +1,8 @@
 """A search in one call: what `python -m tuning.run` does, for a notebook or a script.
 
 from tuning import Settings, resume, tune
-r = tune(Settings(algo="ppo", trials=8))
-r = resume(r.folder, trials=16)
+r = tune(Settings(algo="ppo", budget="10m"))
+r = resume(r.folder, budget="20m")
 r = tune(Settings(algo="sac"), env=make_my_environment)
 """
 

@@ -334,7 +334,6 @@ def _step(path: Path, index: pd.DatetimeIndex) -> pd.Timedelta:
 
 
 def _between(clock: pd.DatetimeIndex, step: pd.Timedelta) -> pd.DatetimeIndex:
-    """Times that are no whole number of steps after a full hour."""
     return clock[(clock - clock.floor("h")) % step != pd.Timedelta(0)]
 
 

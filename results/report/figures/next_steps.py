@@ -68,7 +68,6 @@ def _shown(place: str) -> str:
 
 
 def _more(search: Search) -> list[str]:
-    """Twice as much of what a search may use, as options of the command that continues it."""
     results, settings = search.results, search.results.facts.settings
     freezes = settings.get("scheduler") == "freeze-thaw" and not settings.get("preset")
     budget = _BUDGET.fullmatch(str(settings.get("budget") or ""))
