@@ -4,6 +4,7 @@ from calendar import month_name
 
 import pandas as pd
 
+from common.texts import counted
 from common.units import DAY, WEEK
 from results.report.charts import Figure, Panel, channel, chart, coloured, hover, layer
 from results.report.subjects import ONE_METER, Hours, Search
@@ -30,6 +31,8 @@ def figure(subject: Hours | Search) -> Figure | None:
 
 def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     part = hardest_week(hours)
+    # A short site is validated on days, and may have no week.
+    span = {WEEK: "week", DAY: "day"}.get(len(part)) or counted(round(len(part) / DAY), "day")
     imported, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
     shown = {column: look for column, look in _LINES.items() if column in part}
     units = _unit(part[[*shown]])
@@ -77,8 +80,8 @@ def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     daily = pd.DataFrame({f"import by {who}, kWh": imported, "uncontrolled, kWh": without})
     daily = daily.assign(**{f"{name}, kWh": net for name, net in others.items()})
     table = daily.groupby((part["step"] // DAY + 1).rename("day")).sum().reset_index()
-    note = f"The week in which the uncontrolled site has its highest import. {ONE_METER}"
-    return Figure("week", f"What does {who} do in the hardest week?", answer, tuple(panels), table, note)
+    note = f"The {span} in which the uncontrolled site has its highest import. {ONE_METER}"
+    return Figure("week", f"What does {who} do in the hardest {span}?", answer, tuple(panels), table, note)
 
 
 def _unit(power: pd.DataFrame) -> Unit:

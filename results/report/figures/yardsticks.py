@@ -6,7 +6,7 @@ from results.analysis.yardsticks import PLAN, TRIAL, beside_yardsticks, yardstic
 from results.fresh import DEFAULT
 from results.report.charts import CONTROLLERS, Figure, Panel, by_kind, channel, chart, hover, layer
 from results.report.subjects import Search
-from results.report.words import with_unit
+from results.report.words import listed, with_unit
 
 PLACES = {"experiment": 5}  # in the sections of these kinds
 _COLOURS = {**CONTROLLERS, TRIAL: CONTROLLERS[CONTENDER], PLAN: CONTROLLERS[DEFAULT]}
@@ -30,5 +30,7 @@ def figure(search: Search) -> Figure | None:
     foresight = "; the bound knows the future" if (table["kind"] == BOUND).any() else ""
     note = f"All ran through the hours that rated the trials. 0 is the uncontrolled site{foresight}."
     headings = {"name": "controller", "of_bound": "of the bound", **{aim.name: with_unit(aim) for aim in aims}}
-    told = table.dropna(axis="columns", how="all").rename(columns=headings)
+    if short := list(table.loc[table["misses"].astype(bool), "name"]):
+        note += f" What a winner has to meet is missed by {listed(short)}."
+    told = table.drop(columns="misses").dropna(axis="columns", how="all").rename(columns=headings)
     return Figure("yardsticks", question, " ".join(lines), (Panel(chart(bars, height=24 * len(table))),), told, note)

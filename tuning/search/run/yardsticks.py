@@ -161,7 +161,7 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
         return
     week = hardest_week(task.validation_windows, lambda year: year_reference(task.site, year))
     try:
-        with busy(console, f"running trial {number} through the hardest week"):
+        with busy(console, f"running trial {number} through the hardest hours"):
             with trained(searched_here(experiment, number), number, split=SPLIT, keep=settings.keep) as winner:
                 env = winner.on_site.evaluation_env((week,), winner.shares)
                 (episode,) = env.episodes(winner.policy)
@@ -170,7 +170,7 @@ def write_week(experiment: Experiment, written: Callable[[Path], None], console:
             if settings.reward == "improvement" and task.judged.stepped_by == "batch":
                 hours |= beside(task.judged, week)
     except (UserError, InconsistentError, TooLongError) as error:
-        say(console, f"the hardest week is not shown: {str(error) or 'its bound takes too long'}")
+        say(console, f"the hardest hours are not shown: {str(error) or 'its bound takes too long'}")
         return
     about |= {"year": str(week.year), "backend": settings.stepped_by, "currency": task.site.currency}
     write_parquet(path, table(hours, about))

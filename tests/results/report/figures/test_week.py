@@ -20,6 +20,13 @@ def test_the_hardest_week_has_the_highest_uncontrolled_import_and_is_whole() -> 
     assert len(hardest_week(hours(3))) == 72
 
 
+def test_what_is_shorter_than_a_week_is_called_none() -> None:
+    for days, span in ((1, "day"), (3, "3 days"), (8, "week")):
+        shown = figure_of(hours(days))
+        assert shown.question == f"What does the policy do in the hardest {span}?"
+        assert shown.note.startswith(f"The {span} in which the uncontrolled site")
+
+
 def test_the_winners_week_stands_beside_other_controllers_as_long_as_it_is_the_winners(tmp_path: Path) -> None:
     search = made.search(tmp_path, 6)
     best = int(search.best["trial"])

@@ -30,6 +30,15 @@ def test_what_is_aimed_at_stands_in_the_table_with_its_unit_and_time(tmp_path: P
     assert "co2_kg" not in " ".join(figure(Search(searched(tmp_path / "score", [made.row(0, 0.05)], rows))).table)  # type: ignore[union-attr]
 
 
+def test_a_controller_that_misses_a_requirement_is_named_and_of_others_nothing_is_said(tmp_path: Path) -> None:
+    made.settle(tmp_path, require=["ev_served>=0.9"])
+    rows = [{**row, "ev_served": 0.5 if row["contender"].startswith("MPC: learned") else 0.95} for row in controllers()]
+    shown = figure(Search(searched(tmp_path, [made.row(0, 0.05)], rows)))
+    assert shown
+    assert shown.note.endswith(" What a winner has to meet is missed by MPC: learned forecast.")
+    assert "misses" not in shown.table
+
+
 def test_without_yardsticks_there_is_no_figure_but_what_a_plan_alone_does_is_said(tmp_path: Path) -> None:
     assert figure(Search(searched(tmp_path, [made.row(0, 0.09)], []))) is None
     said = figure(Search(searched(tmp_path, [planned(0, 0.05, 0.05)], [])))

@@ -129,7 +129,7 @@ def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small
     for _ in range(2):
         write_week(of, files.append, Console(file=output, width=200))
     assert [path.name for path in files] == ["hardest-week.parquet"]
-    assert output.getvalue() == "running trial 0 through the hardest week\n"
+    assert output.getvalue() == "running trial 0 through the hardest hours\n"
     week = read_rollout(files[0])
     assert week.about["trial"] == "0"
     assert {*BESIDE} <= {*week.table}
@@ -149,7 +149,7 @@ def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small
             path.unlink()
     files[0].unlink()
     write_week(missing, files.append, Console(file=output, width=200))
-    assert "the hardest week is not shown: trial 0 of " in output.getvalue()
+    assert "the hardest hours are not shown: trial 0 of " in output.getvalue()
 
 
 def test_at_quarters_of_an_hour_other_controllers_have_a_value_an_hour_too(quarters: Path) -> None:
