@@ -11,6 +11,13 @@ import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 from citylearn.citylearn import CityLearnEnv
 
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError)  # CityLearn fails in many ways where a file lacks what it needs
+
+
+def _told(error: Exception) -> str:
+    # Further lines may be whole arrays.
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+
 
 def opened(path: Path) -> tuple[dict[str, Any], CityLearnEnv]:
     """The schema of a site, and its environment; ends where a file is missing or is none."""
@@ -22,9 +29,8 @@ def opened(path: Path) -> tuple[dict[str, Any], CityLearnEnv]:
         sys.exit(f"error: {error.filename or path}: {error.strerror or error}")
     except ImportError as error:
         sys.exit(f"error: {path} names code that Python does not find: {error}; name its folder in PYTHONPATH")
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        # CityLearn fails in many ways where a schema lacks what it needs.
-        sys.exit(f"error: {path} or a file that it names is damaged, or none of a site: {type(error).__name__}: {error}")
+    except DAMAGE as error:
+        sys.exit(f"error: {path} or a file that it names is damaged, or none of a site: {_told(error)}")
 
 
 def check_order(path: Path, what: str, theirs: list[str], expected: list[str]) -> None:
@@ -78,7 +84,10 @@ def main(schema: str, hours: float = math.inf) -> None:
         if not np.isfinite(row).all():
             sys.exit(f"error: hour {now / per_hour:.9g} of {path}: {names[int(np.argmin(np.isfinite(row)))]} is no number")
         actions = policy.run(None, {"observations": np.array([row], dtype=np.float64)})[0]
-        (observed,), _, ended, _, _ = env.step(actions.tolist())
+        try:
+            (observed,), _, ended, _, _ = env.step(actions.tolist())
+        except DAMAGE as error:  # as where a file has fewer rows than the schema runs
+            sys.exit(f"error: hour {now / per_hour:.9g} of {path}: a file that it names is damaged, or ends: {_told(error)}")
         net = [building.net_electricity_consumption[now] for building in env.buildings]
         imported += sum(max(kwh, 0.0) for kwh in net)  # each building has a meter; the demand charge is of the whole site
         day_peak = max(day_peak, sum(net))

@@ -163,6 +163,21 @@ def test_what_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         rows_of({"month": MONTHS, "price": price}, (), tmp_path, monkeypatch)
 
 
+def test_a_file_that_ends_or_has_no_number_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("No low value can be nan, low=[0\n 1\n nan]")
+
+    monkeypatch.setattr(MadeUp, "step", fail)
+    with pytest.raises(SystemExit) as ends:
+        rows_of({"hour": HOURS + 1}, (), tmp_path, monkeypatch)
+    assert str(ends.value).endswith(
+        "schema.json: a file that it names is damaged, or ends: ValueError: No low value can be nan, low=[0"
+    )
+    monkeypatch.setattr(controller, "CityLearnEnv", fail)
+    with pytest.raises(SystemExit, match=r"none of a site: ValueError: No low value can be nan, low=\[0$"):
+        controller.opened(tmp_path / "schema.json")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
