@@ -151,16 +151,6 @@ def test_every_drawn_assignment_lies_within_the_bounds_and_fulfils_the_condition
         ),
         ("batch_size = {value = 8192}", {"n_steps": 2048}, 1e6, "batch_size=8192 in space.toml: it is at most n_steps=2048"),
         ("", {"n_steps": 1_000_001}, 4_000_003, "n_steps=1000001: it is at most 0.25 of steps=4000003"),
-        (
-            "n_steps = {low = 1048576, high = 2097152}", {}, 4_000_003,
-            "n_steps: it would have to be at least 1048576 (n_steps: low=1048576 and high=2097152 in space.toml) "
-            "and at most 0.25 of steps=4000003",
-        ),
-        (
-            "n_steps = {low = 524288, high = 1048576}", {"batch_size": 1_500_001}, 1e8,
-            "n_steps: it would have to be at least 1500001 (batch_size=1500001) "
-            "and at most 1048576 (n_steps: low=524288 and high=1048576 in space.toml)",
-        ),
     ],
 )  # fmt: skip
 def test_bounds_that_cannot_hold_are_refused_with_both_sides(
