@@ -42,7 +42,6 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
     ("word", "known", "remedy"),
     [
         ("gama", ["gamma", "tau"], "did you mean gamma?"),
-        ("zzz", ["gamma", "tau"], "there are gamma, tau"),
         ("lr", ["learning_rate", "tau"], "did you mean learning_rate?"),
         ("train_batch_size", ["n_steps", "batch_size"], "did you mean n_steps?"),
         ("clip_param", ["tau"], "there are tau"),  # of another algorithm
@@ -59,7 +58,6 @@ def test_a_text_stands_for_itself_in_markdown() -> None:
         ("--trails", ["--trials", "--set"], "did you mean --trials?"),
         ("--gama", ["--name", "--set"], "did you mean --set gamma=...?"),
         ("--gama", ["--name"], "did you mean --name?"),
-        ("--n-trials", ["--trials", "--set"], "did you mean --trials?"),
         ("--lr", ["--trials", "--set"], "did you mean --set learning_rate=...?"),
         ("--lr", ["--to"], "there are --to"),  # of a command that sets none
     ],

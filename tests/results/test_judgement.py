@@ -15,7 +15,6 @@ from envs.objective.columns import measures
 from results.judgement import (
     BOUND,
     JUDGEMENT_VERSION,
-    SHORTFALL,
     Ranking,
     cells,
     headings,
@@ -94,18 +93,6 @@ def test_a_site_without_vehicles_can_be_compared() -> None:
     table = judgement(frame(*BOUNDS, row("a", 3, 0.05, 1, **none)), MEASURES)
     assert table.iloc[0]["comparable"]
     assert cells(table.iloc[0], *known(table))[-1] == ""
-
-
-def test_who_leaves_people_in_the_heat_is_not_comparable() -> None:
-    felt = {"occupied_hours": 50.0, "uncontrolled_occupied_hours": 50.0, "uncontrolled_discomfort": 0.1}
-    # 95 % of the comfortable hours are 85.5 % of all.
-    contenders = (row(name, 3, 0.1, 1, **felt, discomfort=value) for name, value in (("hot", 0.29), ("fair", 0.14)))
-    evaluations = frame(*BOUNDS[:1], *contenders)
-    short = per_run(evaluations, MEASURES).set_index("contender")[SHORTFALL]
-    assert short["hot"] == pytest.approx(1.0)
-    assert short["fair"] == 0.0
-    comparable = judgement(evaluations, MEASURES).set_index("contender")["comparable"]
-    assert (comparable["hot"], comparable["fair"]) == (False, True)
 
 
 def test_citylearns_numbers_count_where_both_judged() -> None:

@@ -34,15 +34,6 @@ def test_what_is_written_is_loaded_in_order(results: Results) -> None:
     assert results.skipped == ()
 
 
-def test_a_damaged_file_is_named_and_skipped(experiment: Path) -> None:
-    path = rows_path(experiment, "reports", 1)
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.warns(UserWarning, match="00001.parquet"):
-        results = load(experiment)
-    assert results.skipped == (path,)
-    assert results.reports["trial"].tolist() == [0, 0]
-
-
 def test_files_that_differ_in_the_type_of_a_column_are_refused(experiment: Path) -> None:
     """As after files of two experiments were mixed."""
     write_rows(experiment, "trials", 100, [{"trial": 100, "state": "failed", "hp_batch_size": "many"}], {"batch_size": str})
@@ -98,6 +89,9 @@ def test_large_tables_are_read_and_warn_when_they_are_first_used(experiment: Pat
     assert opened == ["reports/00000", "reports/00001"]
     assert told[0].filename == __file__
     assert results.skipped == (part,)
+    assert results.reports["trial"].tolist() == [1]
+    with pytest.warns(UserWarning, match="skipped"):
+        results.read("reports")
 
 
 def test_filters_by_trial_open_no_files_of_others(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:

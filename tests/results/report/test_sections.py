@@ -26,16 +26,6 @@ from tests.results.report.made import hours, rolled
 HUGE = r"e[+]1|(?<![\d.])\d{10}|\d{3},\d{3},\d{3},\d{3}"  # what the rank of a missed requirement looks like
 
 
-def answers(sources: Sources) -> dict[str, str]:
-    return {figure.name: figure.answer for section in sections(sources) for figure in section.figures}
-
-
-def test_a_search_with_a_known_answer_is_told_so(tmp_path: Path) -> None:
-    found = answers(Sources((made.search(tmp_path, 40, noise=0.005),)))
-    assert found["importance"].startswith(("shared_policy matters most:", "None surely. Most likely shared_policy ("))
-    assert "luck" not in found  # each trial was trained once
-
-
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_trials_give_a_page_without_the_questions_that_they_leave_open(tmp_path: Path, count: int) -> None:
     (section,) = sections(Sources((made.search(tmp_path, count),)))
@@ -73,10 +63,15 @@ def test_trials_that_have_not_ended_are_named_beside_the_best_of_the_others(tmp_
         assert ("frozen; 1 had not when these results were written." in section.intro) is told
 
 
-def test_several_experiments_are_compared_first(tmp_path: Path) -> None:
-    both = tuple(made.search(tmp_path / name, count) for name, count in (("a", 3), ("b", 6)))
+@pytest.mark.parametrize("folders", [("a", "b"), ("x/a", "y/a")])
+def test_several_experiments_are_compared_first_and_those_of_one_name_stand_apart(
+    tmp_path: Path, folders: tuple[str, str]
+) -> None:
+    both = tuple(made.search(tmp_path / folder, count) for folder, count in zip(folders, (3, 6), strict=True))
+    names = [str((tmp_path / folder).resolve()) if "/" in folder else folder for folder in folders]
     first, *others = sections(Sources(both))
-    assert (first.kind, first.title, [one.title for one in others]) == ("comparison", "Comparison of a and b", ["a", "b"])
+    title = f"Comparison of {names[0]} and {names[1]}"
+    assert (first.kind, first.title, [one.title for one in others]) == ("comparison", title, names)
     assert first.figures[0].name == "comparison"
 
 
@@ -104,6 +99,7 @@ def test_what_misses_a_requirement_has_no_rating_and_is_counted(tmp_path: Path, 
     (section,) = sections(Sources((results,)))
     assert f"Of 12 trials {len(missed) or 'none'} missed a requirement (ev_served>=0.95)" in section.intro
     assert ("None that ended meets all" in section.intro) is (len(missed) == 12)
+    assert ("importance" in {figure.name for figure in section.figures}) is (len(missed) < 12)
     for figure in section.figures:
         shown = [figure.answer, figure.note, str(figure.table.to_dict()) if figure.table is not None else ""]
         drawn = json.dumps([panel.spec for panel in figure.panels])
@@ -143,16 +139,6 @@ def test_two_aims_have_their_front_and_a_rating_that_is_a_mean_of_gains(tmp_path
     (section,) = sections(Sources((made.tables(one, [made.row(0, 0.1, rating=-800.0)]),)))
     assert "the rating is the objective bill, turned so that more is better" in section.intro
     assert "front" not in {figure.name for figure in section.figures}
-
-
-def test_experiments_with_the_same_name_stand_apart(tmp_path: Path) -> None:
-    folders = [tmp_path / side / "a" for side in ("x", "y")]
-    first, *others = sections(Sources(tuple(made.search(folder, 3) for folder in folders)))
-    paths = [str(folder.resolve()) for folder in folders]
-    assert [one.title for one in others] == paths
-    assert first.title == f"Comparison of {paths[0]} and {paths[1]}"
-    points = first.figures[0].panels[0].spec["layer"][0]["data"]["values"]
-    assert {point["experiment"] for point in points} == set(paths)
 
 
 def test_a_judgement_with_a_verdict_is_ranked_by_its_aim(tmp_path: Path) -> None:

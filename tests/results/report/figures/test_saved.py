@@ -36,7 +36,6 @@ def test_savings_of_the_best_are_said_and_none_too() -> None:
     cooled = last.assign(discomfort=0.01, uncontrolled_discomfort=0.1, occupied_hours=500.0, uncontrolled_occupied_hours=500.0)
     told = "People are too warm or too cold in 1.0 % of their hours, 10.0 % without control."
     assert told in saved(cooled, MEASURES, 3).answer
-    assert "People are" not in saved(cooled.assign(discomfort=0.2), MEASURES, 3).answer
 
 
 def test_a_winner_is_checked_by_its_training_again(tmp_path: Path) -> None:
