@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from common.measure import COMFORT, VEHICLES_SERVED
+from common.measure import VEHICLES_SERVED
 from common.units import YEAR
 from envs.objective.aim import SCORE_ALONE, TERM_OF, Aim, AimError, Outcome, RewardShare, absent, gain, why_none
 from envs.objective.columns import evaluation_columns, measures
@@ -107,12 +107,10 @@ def test_an_aim_is_read_again_from_what_it_writes() -> None:
         ((), "xyzzy", (), "there are score, consumption_kwh"),
         ((), "pv_kwh", (), "says nothing about a policy"),
         ((), "score", ("ev_served",), "in quotes"),
-        ((), "score", ("ev_served>0.95",), "in quotes"),
         ((), "score", ("ev_served>=much",), "in quotes"),
         ((), "score", ("ev_servd>=0.9",), "did you mean ev_served"),
         ((), "score", ("peak_kw<=1", "peak_kw<=2"), "twice"),
         ((), "score", ("ev_served<=0.5", "ev_served>=0.95"), "no value meets both ev_served>=0.95 and ev_served<=0.5"),
-        (("cot=1",), "score", (), "did you mean"),
     ],
 )
 def test_other_aims_are_refused_in_one_line(
@@ -139,18 +137,6 @@ def test_a_policy_that_leaves_vehicles_empty_does_not_win_unless_the_user_says_w
     assert stated.required(ROWS) == "departures_met >= 0"
     # Nothing is asked where there is no vehicle.
     assert SCORE_ALONE.outcome([{**thief[0], "uncontrolled_ev_served": math.nan}]) == Outcome(0.4)
-
-
-def test_nor_does_one_that_leaves_people_in_the_heat() -> None:
-    felt = {"occupied_hours": 50.0, "uncontrolled_occupied_hours": 50.0, "uncontrolled_discomfort": 0.1}
-    hot, fair = ([{"hours": 100, "score": 0.1, **felt, "discomfort": value}] for value in (0.29, 0.14))
-    assert SCORE_ALONE.outcome(hot).shortfall == pytest.approx(1.0)  # 95 % of 90 % leave 14.5 %
-    assert SCORE_ALONE.missed(hot) == ["discomfort <= 0.145 (it has 0.2900; the uncontrolled site 0.1000)"]
-    assert SCORE_ALONE.outcome(fair) == Outcome(0.1)
-    assert SCORE_ALONE.required(hot) == COMFORT.text
-    assert Aim.parse(("co2=1", "comfort=0")).outcome(hot).shortfall
-    stated = Aim.parse(require=("unmet_degree_hours<=1000",))
-    assert stated.outcome([{**hot[0], "unmet_degree_hours": 3.0}]).shortfall == 0.0
 
 
 def test_what_a_site_or_its_reward_cannot_tell_is_refused(site: Scenario, small_schema: Path, tmp_path: Path) -> None:

@@ -173,30 +173,31 @@ def test_a_buildings_own_gain_is_not_moved_by_the_others(four_buildings: Path, i
     assert np.abs(worth[0][:, 1] - worth[1][:, 1]).max() > 1e-3
 
 
-def test_a_building_is_paid_what_it_changes_of_the_ramp() -> None:
+@pytest.mark.parametrize(
+    ("row", "before", "site_before", "begins", "now", "paid"),
+    [
+        # The first building flattens its own rise by 2, the second adds 1: the ramp is 2 instead of 3.
+        (1, [1.0, 1.0], 2.0, False, [2.0, 2.0], [8.0, -4.0]),
+        # Without a change of its own it earns nothing, whatever the others do.
+        (1, [1.0, 1.0], 2.0, False, [4.0, 3.0], [0.0, -8.0]),
+        # What it did in the hour before counts too: it had taken 1 less, so 1 of its 2 is no change.
+        (1, [0.0, 1.0], 1.0, False, [2.0, 2.0], [4.0, -4.0]),
+        # What happened before an episode is the uncontrolled run.
+        (1, [9.0, 9.0], 2.0, True, [2.0, 2.0], [8.0, -4.0]),
+        # A year's first hour has no ramp.
+        (0, [0.0, 0.0], np.nan, True, [0.0, 5.0], [0.0, 0.0]),
+    ],
+)
+def test_a_building_is_paid_what_it_changes_of_the_ramp(
+    row: int, before: list[float], site_before: float, begins: bool, now: list[float], paid: list[float]
+) -> None:
     series = BuildingSeries(
         import_worth=np.zeros((3, 2)), pv_kwh=np.zeros((3, 2)), solar_worth=np.zeros((3, 1)), ramp_worth=np.full(3, 2.0),
         uncontrolled=np.zeros((3, 2)), net_kwh=np.array([[1.0, 1.0], [4.0, 1.0], [4.0, 1.0]]),
     )  # fmt: skip
-    before = Before(np.array([[1.0, 1.0]]), np.array([2.0]), np.array([False]))
-    # The first building flattens its own rise by 2, the second adds 1: the ramp is 2 instead of 3.
-    terms = np.zeros((1, len(TERMS)))
-    (found,) = building_rewards(series, np.array([1]), before, np.array([[2.0, 2.0]]), NO_COMFORT, terms)
-    assert found.tolist() == [2 * 2.0 * 2.0, 2 * 2.0 * -1.0]
-    # Without a change of its own it earns nothing, whatever the others do.
-    (found,) = building_rewards(series, np.array([1]), before, np.array([[4.0, 3.0]]), NO_COMFORT, terms)
-    assert found[0] == 0.0
-    # What it did in the hour before counts too: it had taken 1 less, so 1 of its 2 is no change.
-    earlier = Before(np.array([[0.0, 1.0]]), np.array([1.0]), np.array([False]))
-    (found,) = building_rewards(series, np.array([1]), earlier, np.array([[2.0, 2.0]]), NO_COMFORT, terms)
-    assert found.tolist() == [4.0, -4.0]
-    # What happened before an episode is the uncontrolled run.
-    start = Before(np.array([[9.0, 9.0]]), np.array([2.0]), np.array([True]))
-    (found,) = building_rewards(series, np.array([1]), start, np.array([[2.0, 2.0]]), NO_COMFORT, terms)
-    assert found.tolist() == [8.0, -4.0]
-    # A year's first hour has no ramp.
-    first = Before(np.zeros((1, 2)), np.array([np.nan]), np.array([True]))
-    assert building_rewards(series, np.array([0]), first, np.array([[0.0, 5.0]]), NO_COMFORT, terms).tolist() == [[0.0, 0.0]]
+    earlier = Before(np.array([before]), np.array([site_before]), np.array([begins]))
+    found = building_rewards(series, np.array([row]), earlier, np.array([now]), NO_COMFORT, np.zeros((1, len(TERMS))))
+    assert found.tolist() == [paid]
 
 
 def paid(felt: np.ndarray, **terms: float) -> np.ndarray:

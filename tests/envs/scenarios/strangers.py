@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.envs.schema_changes import MALL, SOCKET, Change, put
+from tests.envs.schema_changes import MALL, Change, put
 
 PACKAGE = "stranger"  # name of the folder, which is importable from its parent
 CLASS = f"{PACKAGE}.evil.Evil"
@@ -31,10 +31,6 @@ _MODELS = {
     "setpoint_increase_model_filepath": "{folder}/model.pkl", "setpoint_decrease_model_filepath": "{folder}/model.pkl",
     "delta_output_map": {}, "parameters": None,
 }  # fmt: skip
-_DEVICES = (
-    "pv", "electrical_storage", "cooling_device", "heating_device", "dhw_device", "cooling_storage", "heating_storage",
-    "dhw_storage",
-)  # fmt: skip
 
 
 class Payload:
@@ -61,20 +57,11 @@ CLASSES: dict[str, Change] = {
     "a building of another module": put(*MALL, "type", value="os.system"),
     "a building that is a list": put(*MALL, "type", value=["os", "system"]),
     "an empty name": put(*MALL, "type", value=""),
-    "dynamics": put(*MALL, "dynamics", value={"type": CLASS, "attributes": {"filename": "model.pkl"}}),
-    "a power outage": put(*MALL, "power_outage", value={"stochastic_power_outage_model": {"type": CLASS}}),
-    "a charger": put(*SOCKET, "type", value=CLASS),
     "a vehicle": put("electric_vehicles_def", "motorcycle_001", "type", value=CLASS),
-    "an appliance": put(
-        *MALL, "deferrable_appliances",
-        value={"a": {"type": CLASS, "cycle_profiles_file": "weather.csv", "flexibility_schedule_file": "weather.csv"}},
-    ),
-    "an escalator": put(*MALL, "escalators", value={"a": {"type": CLASS, "simulation": "weather.csv"}}),
     "a class of CityLearn for another place": put(*MALL, "electrical_storage", "type", value="citylearn.energy_model.PV"),
     "a building that is left out": lambda schema: schema["buildings"].update(
         {"out": {**schema["buildings"]["mall"], "include": False, "type": CLASS}}
     ),
-    **{f"a {device}": put(*MALL, device, value={"type": CLASS}) for device in _DEVICES},
 }  # fmt: skip
 
 # Each names a file that lies outside of the schema's folder, and has to be refused.
@@ -87,19 +74,11 @@ PATHS: dict[str, Change] = {
     "a drive's own folder": put(*MALL, "weather", value="C:outside.csv"),
     "a share": put(*MALL, "weather", value="\\\\server\\share\\outside.csv"),
     "a share with slashes": put(*MALL, "weather", value="//server/share/outside.csv"),
-    "a charger": put(*SOCKET, "charger_simulation", value="../outside.csv"),
     "weights": put(
         *MALL, "dynamics", value={"type": "citylearn.dynamics.LSTMDynamics", "attributes": {"filename": "../outside.csv"}}
     ),
     "a name that no file has": put(*MALL, "weather", value="weather\0.csv"),
-    "profiles": put(*MALL, "deferrable_appliances", value={"a": {"cycle_profiles_file": "../outside.csv"}}),
-    "a schedule": put(*MALL, "deferrable_appliances", value={"a": {"flexibility_schedule_file": "../outside.csv"}}),
-    "an escalator": put(*MALL, "escalators", value={"a": {"simulation": "../outside.csv"}}),
-    "an escalator by its other name": put(*MALL, "escalators", value={"a": {"simulation_file": "../outside.csv"}}),
-    "weather for PV": put(*MALL, "pv", value={"autosize": True, "autosize_attributes": {"epw_filepath": "../outside.csv"}}),
-    "events": put("robustness", value={"enabled": True, "events_file": "../outside.csv"}),
     "events at home": put("robustness", value={"enabled": True, "events_file": "~/outside.csv"}),
-    "requests": put("demand_response", value={"enabled": True, "requests_file": "{outside}"}),
     "a root above": put("root_directory", value=".."),
     "a root elsewhere": put("root_directory", value="{parent}"),
     "a root behind a link": put("root_directory", value="linked"),

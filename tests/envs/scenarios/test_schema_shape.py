@@ -81,12 +81,9 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
     ("change", "fault"),
     [
         (put(*MALL, value="mall.csv"), "buildings.mall is 'mall.csv'; it has to be an object"),
-        (put(*MALL, value=None), "buildings.mall is missing; it has to be an object"),
         (drop(*MALL, "energy_simulation"), "buildings.mall.energy_simulation is missing; it has to be the name of a file"),
         (put("simulation_start_time_step", value=-1), "simulation_start_time_step is -1; it has to be a whole number from 0"),
         (put(*MALL, "weather", value=5), "buildings.mall.weather is 5; it has to be the name of a file"),
-        (put(*MALL, "pricing", value=["pricing.csv"]), "buildings.mall.pricing is a list; it has to be the name of a file"),
-        (put(*MALL, "pv", "attributes", value=[7140]), "buildings.mall.pv.attributes is a list; it has to be an object"),
         (put(*MALL, "pv", "attributes", "nominal_power", value=-3), "pv.attributes.nominal_power is -3; it has to be a number"),
         (put(*MALL, "pv", "attributes", "tilt", value=3), "buildings.mall.pv.attributes.tilt is unknown to CityLearn"),
         (
@@ -94,8 +91,6 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
             "buildings.mall.pvv is unknown to CityLearn, which would ignore it or stop; did you mean pv?",
         ),
         (drop(*MALL, "pv", "type"), "buildings.mall.pv.type is missing; it has to be the dotted path of a class, ending in PV"),
-        (put(*MALL, "pv", "type", value="citylearn.occupant.LogisticRegressionOccupant"), "it has to be the dotted path"),
-        (drop(*SOCKET, "charger_simulation"), "motorcycle_001.charger_simulation is missing; it has to be the name of a file"),
         (put("electric_vehicles_def", value=None), "electric_vehicles_def is missing; it has to be an object"),
         (
             drop("electric_vehicles_def", "motorcycle_001", "battery"),
@@ -107,10 +102,7 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
         (put("demand_response", value={"enabled": True}), "demand_response.enabled is true; it has to be false"),
         (put("metrics_log_interval", value=None), "metrics_log_interval is missing;"),
         (put("reward_function", "type", value="citylearn.reward_function.Best"), "it has to be the dotted path of a class"),
-        (put("reward_function", "type", value={}), "reward_function.type is empty;"),
-        (put("reward_function", value="MARL"), "reward_function is 'MARL'; it has to be an object"),
         (put("reward_function", "attributes", value={"exponnt": 2}), "did you mean exponent?"),
-        (put("observations", "hour", value=True), "observations.hour is true; it has to be an object"),
         (put("observations", "hour", "active", value="yes"), "observations.hour.active is 'yes'; it has to be true or false"),
         (
             put("observations", "ours", value={"active": True}),
@@ -129,6 +121,8 @@ def test_a_generated_schema_passes(schema: dict[str, Any]) -> None:
         (put(*BATTERY, "attributes", "power_efficiency_curve", value=[[0, 1.2], [1, 1.2]]), "more than 1 would make energy"),
         (put(*BATTERY, "attributes", "capacity_power_curve", value=[[1, 1], [0, 1]]), "they have to rise from 0 to 1"),
         (put("buildings", value={}), "buildings is empty;"),
+        (put("seconds_per_time_step", value=2400), "seconds that divide an hour"),
+        (put("seconds_per_time_step", value="3600"), "seconds that divide an hour"),
         (put("interface", value="table"), "interface is 'table'; it has to be flat or entity"),
         (put("topology_mode", value="dynamic"), "topology_mode is 'dynamic'; it has to be static"),
         (put(*MALL, "inactive_actions", value="electrical_storage"), "it has to be a list of actions"),

@@ -141,8 +141,6 @@ def test_years_come_from_the_start_date() -> None:
         (months((5, 700)), None, "their months do not change"),
         (months((5, 24), (7, 744), (8, 1)), None, "month 7 follows month 5"),
         (months((5, 24), (6, 721), (7, 1)), None, "month 6 has 721 rows"),
-        (months((5, 24), (6, 719), (7, 1)), None, "month 6 has 719 rows"),
-        (months((5, 24), (6, 721)), None, "month 6 has 721 rows"),
         (months((1, 24), (2, 29 * 24), (3, 24)), "2023-01-31", "month 2 has 696 rows"),
         (AUTUMN, "2024-06-01", "start_date is 2024-06-01, and by the months of the series row 1 begins month 8"),
     ],

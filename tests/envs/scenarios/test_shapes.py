@@ -74,10 +74,8 @@ def test_a_shape_passes_what_is_sound_and_names_each_fault_once(
         ([[0.0, 1.0]], "has 1 point;"),
         ([[0.0, 1.0], [1.0]], "it has to be a list of pairs"),
         ([[0.0, 1.0], [1.0, True]], "it has to be a list of pairs"),
-        ([[0.0, "1"], [1.0, 1.0]], "it has to be a list of pairs"),
         ([[0.5, 1.0], [0.0, 1.0]], "has the x 0.5, 0; they have to rise from 0 to 1"),
         ([[0.0, 1.0], [0.0, 1.0]], "they have to rise"),
-        ([[0.0, 1.0], [100.0, 1.0]], "they have to rise from 0 to 1"),
         ([[0.0, 0.9], [1.0, 1.1]], "has the y 0.9, 1.1; each has to be a number above 0 and at most 1 (more than 1"),
         ([[0.0, 0.0], [1.0, 1.0]], "has the y 0, 1"),
         ([[0.0, 0.8], [0.5, 0.95]], "gives 1.1 at 1, where CityLearn draws it on; add a point there"),
@@ -167,14 +165,10 @@ DOCS = Path(__file__).parents[3] / "docs" / "scenarios.md"
     [
         ("non_shiftable_load", 300_000.0, 1e30),  # a steelworks
         ("outdoor_dry_bulb_temperature", 56.7, 313.15),  # the record; kelvin
-        ("outdoor_dry_bulb_temperature_predicted_2", -89.2, 1e6),
         ("outdoor_relative_humidity_predicted_3", 109.99, 1e3),  # of a public data set
         ("direct_solar_irradiance", 1298.0, 5000.0),
-        ("diffuse_solar_irradiance", -4.0, -500.0),  # a sensor at night
         ("carbon_intensity", 1.9, 452.0),  # lignite; grams
         ("electricity_pricing", -0.5, -1e7),  # a windy Sunday
-        ("electricity_pricing", 3000.0, 1e12),  # Vietnamese dong
-        ("solar_generation", 1400.0, 1e5),
         ("day_type", 8, 9),
         ("hour", 24, 12.5),
     ],
@@ -209,10 +203,8 @@ def test_the_documentation_shows_the_limits_of_all_series() -> None:
         (b"", "is empty"),
         (b"{", "is not JSON"),
         (b"[1]", "holds a list"),
-        (b"null", "holds null"),
         (b'{"a": \xff}', "is not in UTF-8; save it in that encoding"),
         (b'{"a": NaN}', "NaN is no finite number"),
-        (b'{"a": [-Infinity]}', "-Infinity is no finite number"),
         (b'{"a": 1e999}', "1e999 is no finite number"),
         (b'{"a": ' + b"9" * 5000 + b"}", "5000 digits"),
         (b'{"a": {"b": 1, "b": 2}}', "the name 'b' stands twice"),
@@ -220,7 +212,6 @@ def test_the_documentation_shows_the_limits_of_all_series() -> None:
         (b'{"\\ud800": 1}', "is no Unicode"),
         (b'{"a": ' * 41 + b"1" + b"}" * 41, "more than 40 levels"),
         (b'{"a": ' * 100_000 + b"1" + b"}" * 100_000, "more than 40 levels"),
-        (b"[" * 100_000, "more than 40 levels"),
     ],
 )
 def test_what_is_no_sound_object_is_one_line(tmp_path: Path, content: bytes, fault: str) -> None:

@@ -19,11 +19,8 @@ def test_a_range_has_both_ends() -> None:
         ("", "--train : it takes days"),
         ("-5", "--train -5: it takes days"),
         ("3-2", "it ends before it begins; write 2-3"),
-        ("1-2-3", "it takes days"),
         ("01-12", "--train 01-12: it takes days; write 1-12 if these are numbers"),
-        ("007", "--train 007: it takes days; write 7 if these are numbers"),
         ("9999999", "it takes days"),
-        ("\u0661", "it takes days"),
     ],
 )
 def test_what_is_no_range_is_refused(text: str, message: str) -> None:

@@ -18,27 +18,37 @@ from envs.scenarios import trust
 from envs.scenarios.scenario import scenario
 from envs.scenarios.schema_file import read_schema
 from envs.scenarios.tariff import FILE_NAME, DemandCharge, write_tariff
-from envs.scenarios.trust import autosized, is_on, named_files, root_of
+from envs.scenarios.trust import autosized, is_on, named_classes, named_files, root_of
 from tests.audit import audited
 from tests.envs.scenarios import strangers
 
 END = "end of what is not trusted"  # name of code that marks it in a list of events
 
 
+@pytest.fixture(scope="module")
+def hostile(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Schemas of all strangers, by kind and name, below one folder."""
+    folder = tmp_path_factory.mktemp("strangers")
+    groups = {"class": strangers.CLASSES, "path": strangers.PATHS, "unneeded": strangers.NOT_NEEDED}
+    changes = {f"{kind}: {name}": change for kind, group in groups.items() for name, change in group.items()}
+    return {
+        name: strangers.write(small_schema, folder / str(number), change)
+        for number, (name, change) in enumerate(changes.items())
+    }
+
+
 @pytest.mark.parametrize("name", strangers.CLASSES)
-def test_a_class_that_is_not_citylearns_own_is_refused(small_schema: Path, tmp_path: Path, name: str) -> None:
-    path = strangers.write(small_schema, tmp_path, strangers.CLASSES[name])
+def test_a_class_that_is_not_citylearns_own_is_refused(hostile: dict[str, Path], name: str) -> None:
     with pytest.raises(ScenarioError, match=trust.OPTION) as error:
-        scenario(str(path))
+        scenario(str(hostile[f"class: {name}"]))
     assert "type is" in str(error.value)
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", strangers.PATHS)
-def test_a_file_outside_of_the_schemas_folder_is_refused(small_schema: Path, tmp_path: Path, name: str) -> None:
-    path = strangers.write(small_schema, tmp_path, strangers.PATHS[name])
+def test_a_file_outside_of_the_schemas_folder_is_refused(hostile: dict[str, Path], name: str) -> None:
     with pytest.raises(ScenarioError, match=f"outside of .*{trust.OPTION}") as error:
-        scenario(str(path))
+        scenario(str(hostile[f"path: {name}"]))
     assert "\n" not in str(error.value)
 
 
@@ -148,18 +158,6 @@ def test_trust_changes_no_key_of_a_scenario_that_needs_none(small_schema: Path) 
     assert scenario("iquitos", trusted=True) == scenario("iquitos")
 
 
-@pytest.fixture(scope="module")
-def hostile(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Schemas of all strangers, by kind and name, below one folder."""
-    folder = tmp_path_factory.mktemp("strangers")
-    groups = {"class": strangers.CLASSES, "path": strangers.PATHS, "unneeded": strangers.NOT_NEEDED}
-    changes = {f"{kind}: {name}": change for kind, group in groups.items() for name, change in group.items()}
-    return {
-        name: strangers.write(small_schema, folder / str(number), change)
-        for number, (name, change) in enumerate(changes.items())
-    }
-
-
 def test_no_command_runs_a_strangers_code(hostile: dict[str, Path], tmp_path: Path) -> None:
     """Each command that takes a scenario or an experiment of one, under the audit; one process for all."""
     folder = hostile["class: a building"].parents[1]
@@ -241,6 +239,8 @@ BUILDING: dict[str, Any] = {
         "attributes": {"setpoint_increase_model_filename": "g", "setpoint_decrease_model_filename": "h"},
     },
     "power_outage": {"stochastic_power_outage_model": {"type": "4"}},
+    "charging_constraints": {"building_limit_kw": 50.0, "phases": [{"name": "L1", "chargers": ["one"]}]},
+    "electrical_service": {"mode": "three_phase", "limits": {"total": {"import_kw": 500.0}, "per_phase": {"L1": {}}}},
     "chargers": {"one": {"type": "5", "charger_simulation": "i"}, "two": {"type": "5"}},
     "deferrable_appliances": {"w": {"type": "6", "cycle_profiles_file": "j", "flexibility_schedule_file": "k"}},
     "escalators": {"e": {"type": "7", "simulation": "l"}, "f": {"simulation_file": "m"}},
@@ -260,6 +260,7 @@ SCHEMA: dict[str, Any] = {
     "demand_response": {"enabled": False, "requests_file": "p"},
     "reward_function": {"type": "10"},
     "agent": {"type": "never imported"},
+    "community_market": {"enabled": True, "import_member_weights": {"mall": 1.0}, "kpis": {}},
 }
 
 
@@ -270,6 +271,13 @@ def test_all_files_are_named_with_their_places() -> None:
     assert found["f"].place == "buildings.mall.occupant.parameters_filename"
     assert found["m"].place == "buildings.mall.escalators.f.simulation_file"
     assert {file.name for file in named_files({**SCHEMA, "topology_mode": "dynamic"}) if file.opened} >= {"z"}
+
+
+def test_all_classes_are_named_with_their_places() -> None:
+    found = {(named.place, named.name) for named in named_classes(SCHEMA)}
+    assert {name for _, name in found} == set("123456789")
+    devices = {place for place, name in found if name == "8"}
+    assert devices == {f"buildings.mall.{name}.type" for name in trust.DEVICES}
 
 
 def test_only_events_may_lie_at_home() -> None:

@@ -35,38 +35,31 @@ def test_a_session_without_a_charger_is_at_the_one_that_has_no_name(given: SiteO
     assert (given.folder / "Home_A_charger.csv").is_file()
 
 
+ENERGY, STAY = "building,arrival,departure,energy_kwh\n", "2024-03-21 18:00,2024-03-22 07:00"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("arrival,departure,energy_kwh\n", "no rows"),
-        ("arrival,departure,energy_kwh\n2024-03-21 18:00,2024-03-22 07:00,9\n", "no column building"),
-        ("building,arrival,departure,kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n", "unknown column 'kwh'"),
-        ("id,building,arrival,departure,tariff\n7,Home_A,2024-03-21 18:00,2024-03-22 07:00,9\n", "columns 'id', 'tariff'"),
-        ("building,arrival,departure,energy_kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,\n", "energy_kwh is missing"),
-        ("building,arrival,departure\nHome_A,2024-03-21 18:00,2024-03-22 07:00\n", "energy_kwh, or arrival_soc"),
-        ("building,arrival,departure,energy_kwh\nHome_Z,2024-03-21 18:00,2024-03-22 07:00,9\n", "'Home_Z' is not in --load"),
-        ("building,arrival,departure,energy_kwh\n,2024-03-21 18:00,2024-03-22 07:00,9\n", "line 2: building '' is not in"),
+        (f"arrival,departure,energy_kwh\n{STAY},9\n", "no column building"),
+        (f"building,arrival,departure,kwh\nHome_A,{STAY},9\n", "unknown column 'kwh'"),
+        (f"id,building,arrival,departure,tariff\n7,Home_A,{STAY},9\n", "columns 'id', 'tariff'"),
+        (f"{ENERGY}Home_A,{STAY},\n", "energy_kwh is missing"),
+        (f"building,arrival,departure\nHome_A,{STAY}\n", "energy_kwh, or arrival_soc"),
+        (f"{ENERGY}Home_Z,{STAY},9\n", "'Home_Z' is not in --load"),
+        (f"{ENERGY},{STAY},9\n", "line 2: building '' is not in"),
+        (f"{ENERGY}\nHome_Z,{STAY},9\n", "line 3: building 'Home_Z' is"),
+        (f"{ENERGY}\nHome_A,{STAY},-9\n", "line 3: energy_kwh is -9"),
+        (f"{ENERGY}Home_A,2024-03-22 18:00,2024-03-22 07:00,9\n", "departure is not after"),
+        (f"{ENERGY}Home_A,2024-03-22 18:10,2024-03-22 18:50,9\n", "no session with a whole hour"),
         (
-            "building,arrival,departure,energy_kwh\n\nHome_Z,2024-03-21 18:00,2024-03-22 07:00,9\n",
-            "line 3: building 'Home_Z' is",
-        ),
-        (
-            "building,arrival,departure,energy_kwh\n\nHome_A,2024-03-21 18:00,2024-03-22 07:00,-9\n",
-            "line 3: energy_kwh is -9",
-        ),
-        ("building,arrival,departure,energy_kwh\nHome_A,2024-03-22 18:00,2024-03-22 07:00,9\n", "departure is not after"),
-        ("building,arrival,departure,energy_kwh\nHome_A,2024-03-22 18:10,2024-03-22 18:50,9\n", "no session with a whole hour"),
-        (
-            "building,arrival,departure,energy_kwh\nHome_A,2024-03-21 18:00,2024-03-22 07:00,9\n"
-            "Home_A,2024-03-22 05:00,2024-03-22 09:00,9\n",
+            f"{ENERGY}Home_A,{STAY},9\nHome_A,2024-03-22 05:00,2024-03-22 09:00,9\n",
             "two vehicles are at charger of Home_A at 2024-03-22 05:00",
         ),
+        (f"building,arrival,departure,arrival_soc,required_soc\nHome_A,{STAY},20,80\n", "from 0 to 1"),
         (
-            "building,arrival,departure,arrival_soc,required_soc\nHome_A,2024-03-21 18:00,2024-03-22 07:00,20,80\n",
-            "from 0 to 1",
-        ),
-        (
-            "building,charger,arrival,departure,energy_kwh\nHome_A,left/1,2024-03-21 18:00,2024-03-22 07:00,9\n",
+            f"building,charger,arrival,departure,energy_kwh\nHome_A,left/1,{STAY},9\n",
             "'Home_A_left/1' names a building or a charger, so rename it: the letters",
         ),
     ],
