@@ -72,7 +72,7 @@ class Twin:
         return [Plugged(*own) for own in zip(actions, kwh.tolist(), left.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize(("weights", "tank"), [(DEFAULT, False), (PEAKS, False), (DEFAULT, True)])
+@pytest.mark.parametrize(("weights", "tank"), [(DEFAULT, False), (PEAKS, True)])
 def test_it_solves_the_programmes_of_a_simulation(small_schema: Path, tmp_path: Path, weights: Weights, tank: bool) -> None:
     twin = Twin(with_tank(small_schema, tmp_path / "site", cooling=True) if tank else small_schema, tmp_path, weights)
     # A site that runs has whole months, and a simulation parts of them.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 from envs.batch_backend import records
 from envs.current_hour import SiteState
@@ -14,7 +15,6 @@ from envs.planning.mpc_programme import RecedingProgramme
 from envs.planning.mpc_site import MpcSite, Need, Tanks, Vehicles, curve_roots, planned_actions
 from envs.scenarios.scenario import Window, scenario
 from envs.yardsticks.mpc_runs import mpc_plant
-from tests.envs.planning import held
 from tests.envs.tanks import with_tank
 
 
@@ -93,7 +93,8 @@ def test_their_electricity_is_that_of_their_buildings(small_schema: Path, tmp_pa
     hour, _ = hour_plan(plant, state, np.ones(900))
     programme, tanks = RecedingProgramme(plant.site, hours), plant.site.tanks
     programme.solve(hour)
-    factors = held.matrix(programme)
+    own = programme._solver.getLp().a_matrix_  # by columns
+    factors = csc_array((own.value_, own.index_, own.start_))
     assert tanks.building.tolist() == [0, 1, 1]
     cooling = plant.forecast._series.values["cooling_efficiency"][1, 400]
     np.testing.assert_allclose(hour.efficiency[:, 0], [0.9, cooling, 0.9])
