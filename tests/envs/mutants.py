@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.envs.tanks import COOLING, DEVICES
-
 Rng = np.random.Generator
 Files = dict[str, bytes | None]  # content by name; None for a file that is not there
 LINKED = b"\0link to itself"
@@ -32,66 +30,8 @@ CELLS = (
 )  # fmt: skip
 
 
-# A second building with most of what CityLearn has, beside the mall with its chargers.
-ANNEX: dict[str, Any] = {
-    "include": True,
-    "type": "citylearn.building.Building",
-    "energy_simulation": "annex.csv",
-    "weather": "weather.csv",
-    "carbon_intensity": None,
-    "pricing": "pricing.csv",
-    "inactive_observations": ["electrical_storage_soc"],
-    "inactive_actions": ["electrical_storage"],
-    "equity_group": "shops",
-    "noise_std": 0.0,
-    "pv": {"type": "citylearn.energy_model.PV", "attributes": {"nominal_power": 20.0, "generation_mode": "per_kw"}},
-    **DEVICES,
-    **COOLING,
-    "cooling_device": {**COOLING["cooling_device"], "autosize": True, "autosize_attributes": {"safety_factor": 1.5}},
-    "power_outage": {
-        "simulate_power_outage": True,
-        "stochastic_power_outage": False,
-        "stochastic_power_outage_model": {
-            "type": "citylearn.power_outage.ReliabilityMetricsPowerOutage",
-            "attributes": {"saifi": 1.4, "caidi": 330.0, "random_seed": 3},
-        },
-    },
-    "electrical_service": {
-        "mode": "three_phase",
-        "default_split": "balanced",
-        "limits": {"total": {"import_kw": 500.0, "export_kw": 300.0}, "per_phase": {"L1": {"import_kw": 200.0}}},
-        "observations": {"headroom": True},
-    },
-}
-
-
-def rich(files: Files) -> Files:
-    """The files of a scenario with a second building, thermal storage, limits and a reward with attributes."""
-    schema = json.loads(files["schema.json"] or b"")
-    schema["buildings"]["annex"] = ANNEX
-    schema["actions"] |= {"cooling_storage": {"active": True}, "dhw_storage": {"active": True}}
-    schema["observations"] |= {name: {"active": True} for name in ("cooling_storage_soc", "dhw_demand", "power_outage")}
-    schema["reward_function"] = {
-        "type": "citylearn.reward_function.ComfortReward",
-        "attributes": {"band": 1.0, "lower_exponent": 2.0, "higher_exponent": 3.0},
-    }
-    schema["community_market"] = {"enabled": True, "import_member_weights": {"annex": 1.0}, "kpis": {}}
-    schema["buildings"]["mall"]["charging_constraints"] = {
-        "building_limit_kw": 50.0,
-        "phases": [{"name": "L1", "limit_kw": 20.0, "chargers": ["motorcycle_001"]}],
-    }
-    charger = schema["buildings"]["mall"]["chargers"]["motorcycle_001"]["attributes"]
-    charger["charge_efficiency_curve"] = [[0.0, 0.8], [1.0, 0.9]]
-    rows = [line.split(b",") for line in (files["mall.csv"] or b"").splitlines()]
-    for i, cells in enumerate(rows[1:]):
-        cells[rows[0].index(b"dhw_demand")] = b"%.1f" % (i % 3)
-        cells[rows[0].index(b"cooling_demand")] = b"%.1f" % (i % 24)
-    annex = b"\n".join(b",".join([*cells, b"0" if i else b"power_outage"]) for i, cells in enumerate(rows)) + b"\n"
-    return {**files, "schema.json": json.dumps(schema).encode(), "annex.csv": annex}
-
-
 def base(schema: Path) -> Files:
-    """Files of the small scenario, cut to the rows that are run and a few more, with a tariff."""
+    """Files of a scenario, cut to the rows that are run and a few more, with a tariff."""
     files: Files = {}
     for path in sorted(schema.parent.iterdir()):
         content = path.read_bytes()
@@ -273,27 +213,6 @@ def csv_line(rng: Rng, content: bytes) -> bytes:
     return b"".join(lines)
 
 
-def csv_style(rng: Rng, content: bytes) -> bytes:
-    """Write the file as other programs do."""
-    styles: tuple[Callable[[bytes], bytes], ...] = (
-        lambda text: text.replace(b",", b";"),
-        lambda text: text.replace(b",", b";").replace(b".", b","),
-        lambda text: text.replace(b",", b"\t"),
-        lambda text: text.replace(b",", b", "),
-        lambda text: text.replace(b".", b","),
-        lambda text: text.replace(b"\n", b"\r\n"),
-        lambda text: text.replace(b"\n", b"\r"),
-        lambda text: b"\xef\xbb\xbf" + text,
-        lambda text: text.decode("utf-8", "replace").encode("utf-16"),
-        lambda text: b'"' + text.replace(b",", b'","').replace(b"\n", b'"\n"').removesuffix(b'"'),
-        lambda text: b"# made by a program\n" + text,
-        lambda text: text.upper(),
-        lambda text: text + b"\n\n\n",
-        lambda text: text.rstrip(b"\n"),
-    )
-    return _pick(rng, styles)(content)
-
-
 # -- any file --------------------------------------------------------------------------------
 
 
@@ -311,12 +230,6 @@ def bytes_cut(rng: Rng, content: bytes) -> bytes:
     return content[: int(rng.integers(len(content) + 1))]
 
 
-def bytes_zeroed(rng: Rng, content: bytes) -> bytes:
-    """Fill a part with zeros, as a crash does."""
-    start = int(rng.integers(len(content) + 1))
-    return content[:start] + bytes(len(content[start : start + 512])) + content[start + 512 :]
-
-
 def file_replaced(rng: Rng, content: bytes) -> bytes:
     """Put something else in the file's place."""
     return _pick(
@@ -330,6 +243,6 @@ def file_removed(rng: Rng, content: bytes) -> None:
 
 MUTATIONS: tuple[Callable[..., bytes | None], ...] = (
     json_set, json_set, json_set, json_scale, json_delete, json_rename, json_add, json_swap, json_text,
-    csv_cell, csv_cell, csv_cell, csv_column, csv_line, csv_style,
-    bytes_flipped, bytes_cut, bytes_zeroed, file_replaced, file_removed,
+    csv_cell, csv_cell, csv_cell, csv_column, csv_line,
+    bytes_flipped, bytes_cut, file_replaced, file_removed,
 )  # fmt: skip

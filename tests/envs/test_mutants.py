@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from common.errors import UserError
-from envs import cache
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.environments.year_cache import observation_layout, year_reference, year_tables
-from envs.scenarios.scenario import Scenario, scenario
+from envs.scenarios.scenario import scenario
 from envs.scenarios.shapes import MOST
 from tests.envs import mutants
 from tests.envs.mutants import Files
+from tests.envs.tanks import with_tank
 
 LONGEST = 10.0  # seconds for a check; it takes some hundredths
 UNREAD = ("carbon_intensity.csv",)  # may be named by no building of a mutant
 
 
 @pytest.fixture(scope="module")
-def files(small_schema: Path) -> Files:
-    return mutants.rich(mutants.base(small_schema))
+def files(small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """Of two buildings with tanks, of which one has chargers too."""
+    return mutants.base(with_tank(small_schema, tmp_path_factory.mktemp("tanks"), cooling=True, twin=True))
 
 
 def check(folder: Path, sound: str) -> str:
@@ -89,49 +89,14 @@ def _differing(changed: Files, files: Files) -> list[str]:
 
 
 def test_a_selection_of_mutants_is_refused_or_passes(tmp_path: Path, files: Files) -> None:
-    found = outcomes(tmp_path / "site", files, 0, 80, simulated=2)
-    assert found["refused"] > 40
-    assert found["other"] > 3
+    found = outcomes(tmp_path / "site", files, 0, 50, simulated=2)
+    assert found["refused"] > 25
+    assert found["other"] > 1
 
 
 @pytest.mark.slow
-def test_thousands_of_mutants_are_refused_or_pass(tmp_path: Path, files: Files) -> None:
-    found = outcomes(tmp_path / "site", files, 0, 6000)
+def test_thousands_of_mutants_are_refused_or_pass_and_hundreds_of_these_run_in_citylearn(tmp_path: Path, files: Files) -> None:
+    found = outcomes(tmp_path / "site", files, 0, 6000, simulated=300)
     print(found)
     assert found["refused"] > 3000
-
-
-@pytest.mark.slow
-def test_hundreds_of_mutants_that_pass_run_in_citylearn(tmp_path: Path, files: Files) -> None:
-    found = outcomes(tmp_path / "site", files, 10_000, 2500, simulated=300)
-    print(found)
-    assert found["run"] + found["refused by its simulator"] == min(300, found["other"])
     assert found["run"] > 200
-
-
-# -- the cache -------------------------------------------------------------------------------
-
-
-def damage(rng: np.random.Generator, path: Path) -> None:
-    """Damage a file of the cache in one of several ways."""
-    content = path.read_bytes()
-    kinds = (mutants.bytes_flipped, mutants.bytes_cut, mutants.bytes_zeroed, mutants.file_replaced, mutants.file_removed)
-    mutants.write(path.parent, {path.name: kinds[int(rng.integers(len(kinds)))](rng, content)}, {})
-
-
-@pytest.mark.slow
-def test_whatever_is_done_to_a_scenarios_cache_its_numbers_stay(
-    tmp_path: Path, site: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(cache.FOLDER_VARIABLE, str(tmp_path / "cache"))
-
-    def numbers() -> tuple[bytes, str, bytes]:
-        tables = year_tables(site, 0)
-        return tables.exogenous.price.tobytes(), repr(observation_layout(site)), year_reference(site, 0).net_kwh.tobytes()
-
-    sound = numbers()
-    for number in range(100):
-        rng = np.random.default_rng([19, number])
-        entries = sorted(path for path in (tmp_path / "cache").rglob("*") if path.is_file())
-        damage(rng, entries[int(rng.integers(len(entries)))])
-        assert numbers() == sound, number

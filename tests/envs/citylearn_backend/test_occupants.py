@@ -8,35 +8,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from common.errors import ScenarioError
-from envs.batch_backend import occupants
-from envs.citylearn_backend.occupants import has_occupants, read_habits, read_people
+from envs.citylearn_backend.occupants import read_people
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from tests.envs.models import with_people
 from tests.envs.schema_changes import with_series
-
-DEGREES = {0: 0.0, 1: 0.55, 2: 1.7}
-
-
-def read_model(path: Path) -> DecisionTreeClassifier:
-    model: DecisionTreeClassifier = pickle.loads(path.read_bytes())
-    return model
-
-
-def test_both_trees_are_those_of_the_files_and_lower_ones_take_away(small_schema: Path, tmp_path: Path) -> None:
-    simulator = CityLearnSimulator(with_people(small_schema, tmp_path), with_reward=False, trusted=True)
-    (building,) = simulator.env.buildings
-    assert has_occupants(building)
-    people = read_people(building, {"indoor_dry_bulb_temperature_heating_delta": 7})
-    features = np.random.default_rng(1).uniform(-20.0, 40.0, (300, 3)).astype(np.float32)
-    for root, change, sign in zip(people.root, ("increase", "decrease"), (1.0, -1.0), strict=True):
-        leaves = [occupants._leaf(people.node, root, own) for own in features]
-        kinds = read_model(tmp_path / f"mall_{change}.pkl").predict(features)
-        assert len(np.unique(kinds)) > 1
-        np.testing.assert_array_equal(people.node["change"][leaves], np.float32([sign * DEGREES[kind] for kind in kinds]))
-    assert [tuple(own)[:4] for own in people.shown] == [(1, 0, 1, 7)]
-    habits = read_habits(building)
-    assert habits.shape == (simulator.rows, 4)
-    np.testing.assert_array_equal(habits[:, 1], building.occupant.parameters.b_increase)
 
 
 @pytest.mark.parametrize(

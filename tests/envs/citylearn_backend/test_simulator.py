@@ -391,24 +391,6 @@ def test_whatever_differs_is_named(
     assert "random_seed" in str(error.value)
 
 
-def test_the_entity_interface_moves_the_same_energies(small_schema: Path, tmp_path: Path) -> None:
-    from citylearn.citylearn import CityLearnEnv
-
-    path = edited(small_schema, tmp_path, put("interface", value="entity"))
-    both = [
-        CityLearnEnv(str(path), central_agent=True, episode_time_steps=HOURS + 1, offline=True, **given)
-        for given in ({}, {"interface": "flat"})
-    ]
-    assert [isinstance(env.reset()[0], dict) for env in both] == [True, False]
-    space, rng = both[1].action_space[0], np.random.default_rng(0)
-    for step in range(HOURS):
-        action = rng.uniform(space.low, space.high).tolist()
-        for env in both:
-            env.step([action])
-        net = [[building.net_electricity_consumption[step] for building in env.buildings] for env in both]
-        assert net[0] == net[1]
-
-
 def test_runs_with_occupants_repeat_though_citylearn_restores_no_temperature_of_them(
     small_schema: Path, tmp_path: Path
 ) -> None:
@@ -463,18 +445,6 @@ def test_a_controller_that_lacks_a_device_is_left_out_and_no_other_error_is_hidd
         assert "BasicRBC" not in found
 
 
-def test_sessions_are_those_of_the_files(simulator: CityLearnSimulator) -> None:
-    sessions = simulator.sessions
-    simulator.begin(0, simulator.rows - 1, 0)
-    for i in (0, len(sessions.end) // 2, len(sessions.end) - 1):
-        series = simulator.chargers[sessions.charger[i]].charger_simulation
-        state = series.electric_vehicle_charger_state
-        assert np.all(state[sessions.start[i] : sessions.end[i] + 1] == 1)
-        assert state[sessions.start[i] - 1] != 1
-        assert state[sessions.end[i] + 1] != 1
-        assert series.electric_vehicle_departure_time[sessions.start[i]] == sessions.end[i] - sessions.start[i] + 1
-
-
 @pytest.mark.parametrize(
     ("name", "why"), [("json.Nope", "has no attribute 'Nope'"), ("json.JSONDecoder", "unexpected keyword")]
 )
@@ -524,29 +494,31 @@ def sessions_of(state: list[int], countdown: list[int], arrival: list[float], **
     return read_sessions([building(charger(state, countdown, arrival, **more))], [vehicle()], len(state))
 
 
-def test_an_announced_vehicle_arrives_with_the_charge_that_was_announced() -> None:
-    found = sessions_of([AWAY, COMING, PLUGGED, PLUGGED, AWAY], [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1])
-    assert (found.start.tolist(), found.end.tolist()) == ([2], [3])
-    assert found.arrival_soc.tolist() == [0.3]
-    assert found.required_kwh == pytest.approx([2.5])
+@pytest.mark.parametrize(
+    ("state", "countdown", "arrival", "expected"),
+    [
+        ([AWAY, COMING, PLUGGED, PLUGGED, AWAY], [0, 0, 2, 1, 0], [-0.1, 0.3, 0.9, 0.9, -0.1], [(2, 3, 0.3)]),
+        # A countdown that starts again begins a new session.
+        ([AWAY, *[PLUGGED] * 4, AWAY], [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1], [(1, 2, 0.2), (3, 4, 0.4)]),
+        # Where the data say nothing of a vehicle that is there at first, the schema does.
+        ([PLUGGED, PLUGGED, AWAY], [2, 1, 0], [0.3, -0.1, -0.1], [(0, 1, 0.3)]),
+        ([PLUGGED, PLUGGED, AWAY], [2, 1, 0], [-0.1, -0.1, -0.1], [(0, 1, 0.4)]),
+        # What the data cut off lasts to their end.
+        ([AWAY, PLUGGED, PLUGGED], [0, 5, 4], [-0.1, 0.2, 0.2], [(1, 2, 0.2)]),
+    ],
+    ids=["announced", "anew", "at first", "unknown", "cut off"],
+)
+def test_a_session_lasts_as_its_vehicle_is_there_and_begins_with_the_charge_that_was_told(
+    state: list[int], countdown: list[int], arrival: list[float], expected: list[tuple[int, int, float]]
+) -> None:
+    found = sessions_of(state, countdown, arrival)
+    assert list(zip(found.start.tolist(), found.end.tolist(), found.arrival_soc.tolist(), strict=True)) == expected
 
 
 def test_a_measured_charge_goes_before_an_announced_one() -> None:
     measured = {"electric_vehicle_current_soc": np.array([np.nan, np.nan, 0.6, np.nan])}
     found = sessions_of([AWAY, COMING, PLUGGED, AWAY], [0, 0, 1, 0], [-0.1, 0.3, -0.1, -0.1], **measured)
     assert found.arrival_soc.tolist() == [0.6]
-
-
-def test_a_countdown_that_starts_again_begins_a_new_session() -> None:
-    found = sessions_of([AWAY, *[PLUGGED] * 4, AWAY], [0, 2, 1, 2, 1, 0], [-0.1, 0.2, 0.2, 0.4, 0.4, -0.1])
-    assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [(1, 2), (3, 4)]
-    assert found.arrival_soc.tolist() == [0.2, 0.4]
-
-
-def test_a_vehicle_that_is_there_at_first_begins_with_what_the_schema_says_if_the_data_say_nothing() -> None:
-    for given, expected in ((0.3, 0.3), (-0.1, 0.4)):
-        found = sessions_of([PLUGGED, PLUGGED, AWAY], [2, 1, 0], [given, -0.1, -0.1])
-        assert found.arrival_soc.tolist() == [expected]
 
 
 def test_sessions_know_their_building_and_what_their_charger_can() -> None:
@@ -559,13 +531,6 @@ def test_sessions_know_their_building_and_what_their_charger_can() -> None:
     assert (found.building.tolist(), found.gives.tolist()) == ([0, 1, 1], [False, True, False])
     # At the best power, and in the better direction: of the charger 0.9 and 0.8, of the vehicle's battery the root of 0.81.
     assert found.efficiency == pytest.approx([0.81, 0.81, 0.72])
-
-
-def test_a_session_that_the_data_cut_off_has_no_departure() -> None:
-    found = sessions_of([AWAY, PLUGGED, PLUGGED], [0, 5, 4], [-0.1, 0.2, 0.2])
-    assert found.end.tolist() == [2]
-    # The last row is no step.
-    assert not found.within(0, 2).any()
 
 
 def test_measured_charges_outside_0_to_1_are_none() -> None:

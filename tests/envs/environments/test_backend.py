@@ -9,7 +9,7 @@ import pytest
 from common.errors import ScenarioError
 from envs.batch_backend.simulator import BatchSimulator
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.environments.backend import TYPES, beyond_batch, choose_backend, unsupported
+from envs.environments.backend import beyond_batch, choose_backend, unsupported
 from envs.scenarios.scenario import scenario
 from tests.envs.batch_backend.comparison import compare
 from tests.envs.batch_backend.test_kernel import acting, open_both, raw_year
@@ -59,23 +59,24 @@ def test_padding_of_a_last_row_that_is_there_changes_nothing(small_schema: Path,
         scenario(str(missing))
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("_comment",), "of the mall"), (("interface",), "entity"), (("topology_mode",), "static"),
-        (("timezone",), "America/Lima"), (("actions", "escalator"), {"active": True}),
-        (("observation_bundles",), {"a": {"enabled": True}}), (("derived_forecasts",), {"enabled": True}),
-        (("community_market",), {"enabled": False, "intra_community_sell_ratio": 0.5}), (("robustness",), {"enabled": False}),
-        (("ev_departure_within_tolerance",), 0.2), (("ev_departure_service_tolerance",), 0.2),
-        ((*MALL, "_comment"), "has 128 sockets"), ((*MALL, "name"), "mall"), ((*MALL, "ignore_dynamics"), True),
-        ((*SOCKET, "include"), True), ((*SOCKET, "autosize"), True),
-        ((*SOCKET, "attributes", "nominal_power"), 1.0), ((*SOCKET, "attributes", "charger_type"), 0),
-    ],
+NO_EFFECT: tuple[tuple[tuple[str, ...], Any], ...] = (
+    (("_comment",), "of the mall"), (("interface",), "entity"), (("topology_mode",), "static"),
+    (("timezone",), "America/Lima"), (("actions", "escalator"), {"active": True}),
+    (("observation_bundles",), {"a": {"enabled": True}}), (("derived_forecasts",), {"enabled": True}),
+    (("community_market",), {"enabled": False, "intra_community_sell_ratio": 0.5}), (("robustness",), {"enabled": False}),
+    (("ev_departure_within_tolerance",), 0.2), (("ev_departure_service_tolerance",), 0.2),
+    ((*MALL, "_comment"), "has 128 sockets"), ((*MALL, "name"), "mall"), ((*MALL, "ignore_dynamics"), True),
+    ((*SOCKET, "include"), True), ((*SOCKET, "autosize"), True),
+    ((*SOCKET, "attributes", "nominal_power"), 1.0), ((*SOCKET, "attributes", "charger_type"), 0),
 )  # fmt: skip
-def test_what_has_no_effect_in_citylearn_is_no_reason_to_refuse(
-    small_schema: Path, tmp_path: Path, path: tuple[str, ...], value: Any
-) -> None:
-    simulator = CityLearnSimulator(edited(small_schema, tmp_path, put(*path, value=value)), with_reward=True)
+
+
+def test_what_has_no_effect_in_citylearn_is_no_reason_to_refuse(small_schema: Path, tmp_path: Path) -> None:
+    def change(schema: dict[str, Any]) -> None:
+        for place, value in NO_EFFECT:
+            put(*place, value=value)(schema)
+
+    simulator = CityLearnSimulator(edited(small_schema, tmp_path, change), with_reward=True)
     assert unsupported(tmp_path / "schema.json") == []
     scenario(str(tmp_path))
     _, tables = open_both(small_schema)
@@ -105,17 +106,6 @@ def test_a_reward_of_ones_own_costs_the_fast_path_only_where_policies_earn_it(sm
     own = edited(small_schema, tmp_path, put("reward_function", "type", value="my.module.Reward"))
     assert unsupported(own, "improvement") == []
     assert unsupported(own, "schema") == ["reward function my.module.Reward"]
-
-
-def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust() -> None:
-    heat, pump, tank = (
-        "citylearn.energy_model.ElectricHeater",
-        "citylearn.energy_model.HeatPump",
-        "citylearn.energy_model.StorageTank",
-    )
-    devices = {"cooling_device": (pump,), "heating_device": (pump, heat), "dhw_device": (pump, heat)}
-    tanks = {f"{use}_storage": (tank,) for use in ("cooling", "heating", "dhw")}
-    assert {name: known for name, known in TYPES.items() if name in devices | tanks} == devices | tanks
 
 
 @pytest.mark.parametrize(

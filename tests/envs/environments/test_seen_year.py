@@ -91,11 +91,10 @@ def test_both_backends_see_the_same(site: Scenario, seen: Seen) -> None:
     assert (expected[WINDOW.start] != expected[WINDOW.start + 1]).any()
 
 
-def test_buildings_own_what_is_seen_of_them(four_buildings: Path) -> None:
-    site, seen = scenario(str(four_buildings)), Seen(plan="yesterday")
-    found = seen_buildings(site, seen)
+def test_buildings_own_what_is_seen_of_them(site: Scenario) -> None:
+    found = seen_buildings(site, SEEN)
     for n in range(4):
-        assert set(seen.own()) <= found.observations_of(n).keys()
+        assert set(SEEN.own()) <= found.observations_of(n).keys()
     at = found.layout.names.index("planned_net")
     assert found.buildings.observations[at] == COMMON
     assert len(found.buildings.observations) == found.layout.simulated
@@ -115,9 +114,8 @@ def test_what_takes_long_is_known_to_be_missing(site: Scenario, tmp_path: Path, 
     assert (0, "pv") in forecasts_to_make(site, [0])
 
 
-def test_bounds_hold_the_training_rows_alone(four_buildings: Path) -> None:
-    site, seen = scenario(str(four_buildings)), SEEN
-    rows, bounds = seen_rows(site, 0, seen), seen_bounds(site, "train", seen)
+def test_bounds_hold_the_training_rows_alone(site: Scenario) -> None:
+    rows, bounds = seen_rows(site, 0, SEEN), seen_bounds(site, "train", SEEN)
     own = np.concatenate([rows[window.rows] for window in site.windows("train")])
     assert (bounds[:, 0] <= own.min(axis=0)).all()
     assert (bounds[:, 1] >= own.max(axis=0)).all()
@@ -183,12 +181,8 @@ def test_of_tanks_it_has_what_they_take_an_hour_and_their_charge(small_schema: P
     assert (np.ptp(found.tank_use[:, 0], axis=0) > 0.1).all()
 
 
-@pytest.mark.parametrize("stores", ["batteries", "tanks too"])
-def test_it_does_not_know_the_future(
-    four_buildings: Path, small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stores: str
-) -> None:
-    path = four_buildings if stores == "batteries" else with_tank(small_schema, tmp_path, cooling=True, twin=True)
-    site = scenario(str(path))
+def test_it_does_not_know_the_future(small_schema: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = scenario(str(with_tank(small_schema, tmp_path, cooling=True, twin=True)))
     before, whole = run_shadow(site, 0, "seven-days", DEFAULT, hours=HOURS), year_series(site, 0)
     values = {kind: own.copy() for kind, own in whole.values.items()}
     for own in values.values():

@@ -14,7 +14,7 @@ import pytest
 from common.errors import ScenarioError
 from common.paths import cache_folder
 from envs.batch_backend.tables import Tables, serving_actions
-from envs.citylearn_backend.simulator import SIMULATORS, CityLearnSimulator
+from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.environments import year_cache
 from envs.environments.year_cache import (
     is_prepared,
@@ -74,13 +74,6 @@ def test_a_prepared_year_opens_without_citylearn(site: Scenario, small_schema: P
     assert done.stdout.split() == []
 
 
-def test_a_second_call_needs_no_simulator(site: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = tables_file(site, 0), observation_layout(site)
-
-    monkeypatch.setattr(SIMULATORS, "lend", lambda *_, **__: pytest.fail("a simulator was taken"))
-    assert (tables_file(site, 0), observation_layout(site)) == first
-
-
 def test_a_year_is_prepared_when_its_uncontrolled_run_is_kept(site: Scenario) -> None:
     prepare_year(site, 0)
     path = cache_folder() / reference_key(site, 0)
@@ -134,17 +127,6 @@ def test_runs_are_repeated_once_where_citylearn_steps_the_site(
 def test_tables_of_a_year_come_without_raw_observations(site: Scenario) -> None:
     assert "template" not in year_tables(site, 0).rows
     assert "template" in Tables.load(tables_file(site, 0)).rows
-
-
-def test_the_uncontrolled_run_is_that_of_citylearn(site: Scenario, small_schema: Path) -> None:
-    run = year_reference(site, 0).run
-    simulator = CityLearnSimulator(small_schema, with_reward=False)
-    simulator.begin(0, simulator.rows - 1, seed=0)
-    for _ in range(240):
-        simulator.step(simulator.uncontrolled_actions())
-    # The action is mapped to [-1, 1] and back.
-    np.testing.assert_allclose(run.net_kwh[:, :240], simulator.run().net_kwh, rtol=1e-6, atol=1e-4)
-    assert run.charging_kwh[:, :240].sum() > 0.0
 
 
 def test_what_vehicles_have_that_stay_as_the_rows_end_is_known(site: Scenario, small_schema: Path, tmp_path: Path) -> None:

@@ -10,13 +10,11 @@ from envs.environments.year_cache import year_tables
 from envs.environments.year_rooms import room_models
 from envs.scenarios.scenario import scenario
 from tests.envs.models import with_rooms
-from tests.envs.schema_changes import STEPS, in_steps
 from tests.envs.tanks import with_tank
 
 
-@STEPS
-def test_a_model_foresees_the_next_step_of_other_deliveries(small_schema: Path, tmp_path: Path, per_hour: int) -> None:
-    site = scenario(str(in_steps(with_rooms(small_schema, tmp_path / "hours"), tmp_path / "steps", per_hour)))
+def test_a_model_foresees_the_next_step_of_other_deliveries(small_schema: Path, tmp_path: Path) -> None:
+    site = scenario(str(with_rooms(small_schema, tmp_path)))
     models, tables = room_models(site), year_tables(site, 0)
     assert models is not None
     simulator = BatchSimulator({0: Year(tables)}, copies=2)
