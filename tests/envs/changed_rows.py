@@ -1,6 +1,5 @@
 """Copies of the small site with two buildings, of which some rows are other ones."""
 
-import json
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tests.envs.schema_changes import edit, put
+from tests.districts import write_district
 
 DAY = 24
 SHARED = ("weather.csv", "pricing.csv", "carbon_intensity.csv")
@@ -18,15 +17,11 @@ OF_OFFICE = ("office.csv",)
 
 def two_buildings(small_schema: Path, folder: Path) -> Path:
     """The small site with a second building, an office with a battery and without chargers, and without a demand charge."""
-    shutil.copytree(small_schema.parent, folder)
+    own = {"battery": (1700.0, 400.0), "pv": 7140.0}
+    sockets = [name.removesuffix(".csv") for name in OF_MALL[1:]]
+    homes = {"mall": {"load": 1.0, **own, "chargers": sockets}, "office": {"load": 0.5, **own, "chargers": []}}
+    path = write_district(small_schema, folder, homes)
     (folder / "tariff.json").unlink()
-    path = folder / "schema.json"
-    mall = json.loads(path.read_text(encoding="utf-8"))["buildings"]["mall"]
-    office = {name: value for name, value in mall.items() if name != "chargers"} | {"energy_simulation": "office.csv"}
-    edit(path, put("buildings", "office", value=office))
-    series = pd.read_csv(folder / "mall.csv")
-    series["non_shiftable_load"] = series["non_shiftable_load"].to_numpy()[::-1] / 2.0
-    series.to_csv(folder / "office.csv", index=False)
     return path
 
 

@@ -41,15 +41,6 @@ def test_the_exponential_function_is_exact_within_rounding() -> None:
     assert (np.abs(found - exact) / np.spacing(exact.astype(np.float32))).max() < 1.2
 
 
-def test_the_temperature_is_that_of_the_series_until_the_window_is_full(tables: Tables) -> None:
-    simulator, series = opened(tables, 2), tables.rows["comfort"]["indoor"]
-    lookback = int(tables.dynamics["0_lookback"])
-    for hour in range(HOURS):
-        rows = simulator.row
-        simulator.step(np.ones((2, simulator.actions)))
-        assert np.array_equal(indoor(simulator), series[rows]) == (hour < lookback)
-
-
 def test_copies_begin_anew_and_do_not_depend_on_each_other(tables: Tables) -> None:
     alone, among = opened(tables, 1), opened(tables, 3)
     rng = np.random.default_rng(0)
@@ -64,37 +55,9 @@ def test_copies_begin_anew_and_do_not_depend_on_each_other(tables: Tables) -> No
         np.testing.assert_array_equal(indoor(alone)[0], indoor(among)[1])
 
 
-def test_a_state_goes_on_with_its_temperatures(tables: Tables) -> None:
-    simulator = opened(tables, 2)
-    actions = np.random.default_rng(1).uniform(-1.0, 1.0, (HOURS, 2, simulator.actions))
-    for hour in range(20):
-        simulator.step(actions[hour])
-    other = opened(tables, 2)
-    other.set_state(simulator.get_state())
-    for hour in range(20, HOURS):
-        for own in (simulator, other):
-            own.step(actions[hour])
-        np.testing.assert_array_equal(indoor(simulator), indoor(other))
-
-
 def test_models_survive_a_file(tables: Tables, tmp_path: Path) -> None:
     tables.save(tmp_path / "year.npz")
     read = Tables.load(tmp_path / "year.npz", template=False)
     assert read.dynamics.keys() == tables.dynamics.keys()
     for name, values in tables.dynamics.items():
         np.testing.assert_array_equal(read.dynamics[name], values)
-
-
-def test_a_site_without_models_has_none(small_tables: Tables) -> None:
-    assert small_tables.dynamics == {}
-    assert not dynamics.Dynamics([small_tables], 1)
-
-
-def test_what_a_device_delivers_changes_the_temperature_once_the_window_is_full(tables: Tables) -> None:
-    still, cooled = opened(tables, 1), opened(tables, 1)
-    lookback = int(tables.dynamics["0_lookback"])
-    for hour in range(HOURS):
-        still.step(-np.ones((1, still.actions)))
-        cooled.step(np.ones((1, still.actions)))
-        # The device obeys an hour after the first computed temperature.
-        assert (indoor(cooled) == indoor(still)).all() == (hour <= lookback)

@@ -1,12 +1,10 @@
 """People who change set points; `test_kernel.py` compares random sites that have them with CityLearn."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from envs.batch_backend.occupants import NODE
 from envs.batch_backend.simulator import BatchSimulator
 from envs.batch_backend.tables import Tables, Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
@@ -70,7 +68,7 @@ def test_people_follow_the_seed_of_the_episode_and_do_not_depend_on_other_copies
     assert not np.array_equal(*np.transpose(found))
 
 
-def test_an_episode_begins_with_the_schedule_and_a_state_goes_on_with_what_people_set(tables: Tables) -> None:
+def test_an_episode_begins_with_the_schedule_and_a_state_goes_on_with_set_points_and_temperatures(tables: Tables) -> None:
     batch, other = opened(tables, 2), opened(tables, 2)
     still = np.zeros((2, batch.actions))
     for _ in range(HOURS // 2):
@@ -79,24 +77,9 @@ def test_an_episode_begins_with_the_schedule_and_a_state_goes_on_with_what_peopl
     for _ in range(HOURS // 2):
         for own in (batch, other):
             own.step(still)
-        np.testing.assert_array_equal(set_points(batch), set_points(other))
+        for side in ("cooling", "indoor"):
+            np.testing.assert_array_equal(*(own.comfort(own.row - 1)[side] for own in (batch, other)))
     assert (set_points(batch) != 24.0).all()
     batch.begin(0, 0, 0, HOURS, seed=0)
     batch.step(still, np.array([0]))
     assert set_points(batch)[0] == 24.0
-
-
-def test_nobody_acts_before_a_temperature_is_computed_nor_where_a_tree_says_nothing(tables: Tables) -> None:
-    leaf = np.zeros(1, NODE)
-    leaf["feature"] = -1
-    silent = {"0_people_node": leaf, "0_people_root": np.array([0, 0])}
-    people, nobody = opened(tables, 1), opened(replace(tables, dynamics=tables.dynamics | silent), 1)
-    lookback, first = int(tables.dynamics["0_lookback"]), None
-    for hour in range(HOURS):
-        for own in (people, nobody):
-            own.step(np.zeros((1, own.actions)))
-        assert set_points(nobody)[0] == 24.0
-        if first is None and set_points(people)[0] != 24.0:
-            first = hour
-    assert first is not None
-    assert first >= lookback

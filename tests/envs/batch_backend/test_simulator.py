@@ -170,14 +170,6 @@ def washing(tables: Tables) -> BatchSimulator:
     return simulator
 
 
-def test_appliances_run_the_cycles_that_are_started_in_time(washing: BatchSimulator) -> None:
-    taken = []
-    for step in range(12):
-        washing.step(np.full((1, washing.actions), 1.0 if step in (2, 3, 8) else -1.0))
-        taken.append(washing.out.energy[0, 0, records.APPLIANCE_KWH].tolist())
-    assert taken == [0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 7.5, 0.25, 0.0, 0.0]
-
-
 def test_a_state_of_an_appliance_that_there_cannot_be_is_refused(washing: BatchSimulator) -> None:
     for _ in range(3):
         washing.step(np.ones((1, washing.actions)))

@@ -48,13 +48,13 @@ def either(request: pytest.FixtureRequest) -> Scenario:
     return scenario(str(request.getfixturevalue(request.param)))
 
 
-@pytest.mark.parametrize(
-    ("reward", "weights"), [("improvement", DEFAULT), ("schema", DEFAULT), *(("improvement", drawn(seed)) for seed in (1, 2))]
-)
+@pytest.mark.parametrize(("reward", "weights"), [("improvement", DEFAULT), ("schema", DEFAULT), ("improvement", drawn(1))])
 def test_both_backends_judge_a_policy_alike(either: Scenario, reward: str, weights: Weights) -> None:
     batch = WindowsEnv(either, WINDOWS, reward, weights)  # type: ignore[arg-type]
     citylearn = SiteEnv(either, WINDOWS, "sequence", reward, weights=weights)  # type: ignore[arg-type]
+    moved = set[str]()
     for found, expected in zip(batch.episodes(policy), citylearn.episodes(policy), strict=True):
+        moved |= {name for name, term in found.terms.items() if term}
         assert found.window == expected.window
         assert found.reward == pytest.approx(expected.reward, rel=1e-9)
         assert found.terms == pytest.approx(expected.terms, rel=1e-9)
@@ -65,6 +65,9 @@ def test_both_backends_judge_a_policy_alike(either: Scenario, reward: str, weigh
         np.testing.assert_allclose(found.run.charging_kwh, expected.run.charging_kwh, atol=1e-5)
         np.testing.assert_allclose(found.run.baseline_kwh, expected.run.baseline_kwh, atol=1e-4)
     citylearn.close()
+    # The site has no model of the temperature.
+    weighed = {name for name, weight in weights.by_term().items() if weight > 0.0 and name != "comfort"}
+    assert moved == weighed or reward == "schema"
 
 
 @STEPS
@@ -162,15 +165,14 @@ def test_several_years_share_a_batch_and_start_all_over_them(small_schema: Path)
     assert days == {(year, day) for year in range(2) for day in range(10)}
 
 
-@pytest.mark.parametrize("value", [{"bit_generator": "PCG64", "state": {"state": 0, "inc": 0}}, None])
-def test_an_impossible_state_is_refused(small_schema: Path, value: object) -> None:
+def test_an_impossible_state_is_refused(small_schema: Path) -> None:
     env = SiteTask(str(small_schema)).training_env(3)
     env.reset(seed=0)
     env.step(np.zeros((3, 5), np.float32))
     unwrapped: SiteVectorEnv = env.unwrapped  # type: ignore[assignment]
     state = unwrapped.get_state()
     unwrapped.set_state(state)
-    state["random"] = value
+    state["random"] = None
     with pytest.raises(ValueError, match="random generator"):
         unwrapped.set_state(state)
 
