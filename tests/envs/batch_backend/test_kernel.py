@@ -1,7 +1,7 @@
 """The batch backend has CityLearn's numbers."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from numba import njit
 
-from common.units import DAY
 from envs.batch_backend import kernel, records
 from envs.batch_backend.rewards import SchemaReward
 from envs.batch_backend.simulator import BatchSimulator
@@ -19,13 +18,8 @@ from envs.batch_backend.tables import Tables, Year
 from envs.citylearn_backend.simulator import CityLearnSimulator
 from envs.citylearn_backend.tables import read_tables
 from envs.environments.backend import unsupported
-from envs.environments.vector_env import WindowsEnv
-from envs.objective.reward import TERMS, improvement_terms
-from envs.objective.series import DayPeak, import_kwh, solar_use_kwh
-from envs.objective.weights import DEFAULT, Weights
 from envs.scenarios.iquitos.site import ROWS
-from envs.scenarios.scenario import Window, scenario
-from envs.scenarios.tariff import MonthPeaks
+from envs.scenarios.scenario import scenario
 from tests.envs.batch_backend.comparison import DEGREES, SUM, compare
 from tests.envs.batch_backend.random_scenario import plans, write
 from tests.envs.models import with_dynamics
@@ -50,6 +44,11 @@ POLICIES: dict[str, Policy] = {
     ),
     "policy": lambda actions, _, raw: np.sin(np.outer(np.arange(1, actions + 1), raw).sum(axis=1)),
 }
+
+
+def each(names: Iterable[str], *everyday: str) -> list[Any]:
+    """Parameters of a test, all but some of them in the slow suite."""
+    return [name if name in everyday else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def open_both(schema: Path) -> tuple[CityLearnSimulator, Tables]:
@@ -114,40 +113,40 @@ SHOWN_BY = {
 }  # fmt: skip
 
 
+PLANTED = (
+    ("battery", "kept", 1.0 - 1e-5),
+    ("battery", "nominal_power", 1.0 + 1e-5),
+    ("battery", "drift", 1.0 + 1e-5),
+    ("battery", "wear", 1.5),
+    ("battery", "discharge_limit", 1.001),
+    ("charger", "charge_max", 1.0 + 1e-5),
+    ("charger", "efficiency", 1.0 + 1e-5),
+    ("charger", "on_phase", 0),
+    ("charger", "discharge_min", 10.0),
+    ("plugged", "arrival", 1.0 + 1e-5),
+    ("plugged", "before", 1.0 + 1e-5),
+    ("meter", "cop", 1.0 + 1e-5),
+    ("meter", "off_grid", 0),
+    ("thermal", "device_hours", 1.0 + 1e-5),
+    ("thermal", "device_sign", -1.0),
+    ("building", "step_hours", 1.0 + 1e-5),
+    ("building", "limit", 1.001),
+    ("building", "battery_on_phase", 0),
+    ("building", "lookback", 2),
+    ("appliance", "threshold", 0),
+    ("cycle", "energy", 1.0 + 1e-5),
+    ("cycle", "shown", 1.0 + 1e-5),
+    ("dynamics", "recurrent", 1.001),
+    ("dynamics", "people_series", 1.1),
+    ("dynamics", "bounds", 1.001),
+)
+# One of each kind of device is looked for each day.
+DAILY = {("battery", "nominal_power"), ("charger", "on_phase"), ("cycle", "shown"), ("dynamics", "people_series")}
+
+
 @pytest.mark.parametrize(
     ("record", "field", "factor"),
-    [
-        ("battery", "kept", 1.0 - 1e-5),
-        ("battery", "nominal_power", 1.0 + 1e-5),
-        ("battery", "drift", 1.0 + 1e-5),
-        ("charger", "charge_max", 1.0 + 1e-5),
-        ("charger", "efficiency", 1.0 + 1e-5),
-        ("meter", "cop", 1.0 + 1e-5),
-        ("thermal", "device_hours", 1.0 + 1e-5),
-        ("building", "step_hours", 1.0 + 1e-5),
-        ("building", "limit", 1.001),
-        ("building", "battery_on_phase", 0),
-        ("charger", "on_phase", 0),
-        ("appliance", "threshold", 0),
-        ("cycle", "energy", 1.0 + 1e-5),
-        ("cycle", "shown", 1.0 + 1e-5),
-        ("dynamics", "recurrent", 1.001),
-        ("dynamics", "people_series", 1.1),
-        *(
-            pytest.param(*planted, marks=pytest.mark.slow)
-            for planted in (
-                ("battery", "wear", 1.5),
-                ("battery", "discharge_limit", 1.001),
-                ("charger", "discharge_min", 10.0),
-                ("plugged", "arrival", 1.0 + 1e-5),
-                ("plugged", "before", 1.0 + 1e-5),
-                ("meter", "off_grid", 0),
-                ("thermal", "device_sign", -1.0),
-                ("building", "lookback", 2),
-                ("dynamics", "bounds", 1.001),
-            )
-        ),
-    ],
+    [own if own[:2] in DAILY else pytest.param(*own, marks=pytest.mark.slow) for own in PLANTED],
 )
 def test_the_comparison_finds_a_planted_error(record: str, field: str, factor: float) -> None:
     def may_show(site: dict[str, Any]) -> bool:
@@ -174,9 +173,7 @@ def agree(schema: Path, name: str, start: int = 0, hours: int = 0, copies: int =
     assert set(found.values()) == {0.0}
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in ("random", "mixed") else pytest.param(name, marks=pytest.mark.slow) for name in POLICIES]
-)
+@pytest.mark.parametrize("name", each(POLICIES, "random", "mixed"))
 def test_the_site_agrees_bit_by_bit(small_schema: Path, name: str) -> None:
     agree(small_schema, name, copies=2, parked=True)
 
@@ -210,15 +207,17 @@ def test_in_an_outage_a_battery_gives_what_the_building_needs_in_a_quarter_of_an
     assert {found[name] for name in ("observation", "batteries' SOC", "net consumption")} == {0.0}
 
 
-def test_metered_data_agree_bit_by_bit(real_schema: Path) -> None:
-    agree(real_schema, "random", 600, 300)  # a month ends within
+@pytest.mark.parametrize("name", each(POLICIES, "random"))
+def test_metered_data_agree_bit_by_bit(real_schema: Path, name: str) -> None:
+    part = (600, 300) if name == "random" else (0, 0)  # a month ends within; of others the whole year
+    agree(real_schema, name, *part)
 
 
 THERMAL = ("citylearn_challenge_2023_phase_1", "citylearn_challenge_2023_phase_2_local_evaluation", "baeda_3dem")
 
 
 def agree_but_for_temperatures(schema: Path, name: str) -> None:
-    """All hours have the same bits, but for the indoor temperature and rewards for it.
+    """Some hours, or all, have the same bits, but for the indoor temperature and rewards for it.
 
     Torch adds in another order and approximates sigmoid and tanh, by some units in the last place of a model's output. That is
     0.00001 C, and for a few hours up to 0.001 C where a model is sensitive. It moves rewards alone, by less than one in a
@@ -226,23 +225,21 @@ def agree_but_for_temperatures(schema: Path, name: str) -> None:
     """
     simulator, tables = open_both(schema)
     batch = BatchSimulator({0: raw_year(tables)}, copies=2)
-    found = compare(simulator, batch, acting(batch, name), 0, 0, simulator.rows - 1, charge=0.5)
+    hours = 200 if name == "random" else simulator.rows - 1
+    found = compare(simulator, batch, acting(batch, name), 0, 0, hours, charge=0.5)
     assert found.pop(DEGREES) < 2e-3
     assert found.pop(SUM) < 1e-6
     del found["indoor temperature"], found["reward"]
     assert set(found.values()) == {0.0}
 
 
+@pytest.mark.parametrize(
+    "name", [name if name == "random" else pytest.param(name, marks=pytest.mark.slow) for name in POLICIES]
+)
+@pytest.mark.parametrize(
+    "data", [data if data == THERMAL[1] else pytest.param(data, marks=pytest.mark.slow) for data in THERMAL]
+)
 def test_metered_data_with_models_of_temperatures_and_outages_agree_but_for_temperatures(
-    thermal_schema: Callable[[str], Path],
-) -> None:
-    agree_but_for_temperatures(thermal_schema(THERMAL[1]), "random")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("data", THERMAL)
-def test_all_hours_with_models_of_temperatures_agree_but_for_temperatures(
     thermal_schema: Callable[[str], Path], data: str, name: str
 ) -> None:
     agree_but_for_temperatures(thermal_schema(data), name)
@@ -290,65 +287,7 @@ def test_the_root_of_an_efficiency_is_pythons_power() -> None:
     assert roots == [y**0.5 for y in efficiency.tolist()] != np.sqrt(efficiency).tolist()
 
 
-def test_a_copy_does_not_depend_on_its_neighbours(small_schema: Path) -> None:
-    _, tables = open_both(small_schema)
-    alone, among = (BatchSimulator({0: raw_year(tables)}, copies) for copies in (1, 7))
-    alone.begin(0, 0, 100, 200, seed=4, charge=0.7)
-    for b in range(7):
-        among.begin(b, 0, 30 * b, 150, seed=b)
-    among.begin(3, 0, 100, 200, seed=4, charge=0.7)
-    for step in range(150):
-        action = POLICIES["random"](alone.actions, step, alone.observation[0])
-        alone.step(action[np.newaxis])
-        among.step(np.stack([action * (b == 3) for b in range(7)]))
-        np.testing.assert_array_equal(alone.observation[0], among.observation[3])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", POLICIES)
-def test_a_whole_year_of_metered_data_agrees_bit_by_bit(real_schema: Path, name: str) -> None:
-    agree(real_schema, name)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "policy"])
 def test_a_whole_year_of_the_default_site_agrees_bit_by_bit(name: str) -> None:
     agree(scenario("iquitos").schema_path(1), name, parked=True)
-
-
-@pytest.mark.parametrize("weights", [DEFAULT, Weights(co2=0.1, cost=0.7, solar=0.3, grid=0.9, ev=0.2, peak=0.6)])
-def test_the_compiled_reward_is_the_formula_of_its_home(small_schema: Path, weights: Weights) -> None:
-    """`improvement_terms`, fed with what the kernel's step took, gives the kernel's terms; a month ends within the window."""
-    window = Window(0, 30 * DAY, 3 * DAY)
-    env = WindowsEnv(scenario(str(small_schema)), [window], weights=weights)
-    simulator, reference = env.simulator, env.reference_of(0)
-    series, uncontrolled = reference.exogenous, reference.window(window.start, window.hours)
-    assert reference.tariff
-    peaks, before, missed = MonthPeaks(reference.tariff), uncontrolled.previous_net_kwh, 0.0
-    of_day = DayPeak()
-    simulator.begin(0, 0, window.start, window.hours, seed=0)
-    rng = np.random.default_rng(0)
-    moved = np.zeros(len(TERMS), dtype=bool)
-    for step in range(window.hours):
-        row = window.start + step
-        simulator.step(rng.uniform(-1.0, 1.0, (1, simulator.actions)))
-        net = simulator.out.energy[0, :, records.NET_KWH].astype(np.float64)
-        missing, site = simulator.of_sessions(0, 0)[0].sum(), float(net.sum())
-        peaks.enter(int(series.month[row]))
-        of_day.enter(int(reference.day[row]))
-        rise = peaks.add(int(series.hour[row]), site) * float(uncontrolled.month_share[step])
-        now = {
-            "co2": float(import_kwh(net) @ series.carbon[:, row]),
-            "cost": float(import_kwh(net) @ series.price[:, row]) + rise,
-            "solar": float(solar_use_kwh(net, series.pv_kwh[:, row]).sum()),
-            "grid": abs(site - before),
-            "ev": missing - missed,
-            "peak": of_day.add(site),
-            "comfort": 0.0,
-        }
-        before, missed = site, missing
-        terms = list(improvement_terms(now, uncontrolled.step(step), reference.scale, weights).values())
-        assert simulator.terms[0] == pytest.approx(terms, rel=1e-6, abs=1e-9), step
-        moved |= np.abs(terms) > 1e-4
-    # The site has no model of the temperature.
-    assert moved.tolist() == [weight > 0.0 and name != "comfort" for name, weight in weights.by_term().items()]
