@@ -9,7 +9,7 @@ import pytest
 from common.errors import ScenarioError
 from envs.batch_backend.simulator import BatchSimulator
 from envs.citylearn_backend.simulator import CityLearnSimulator
-from envs.environments.backend import beyond_batch, choose_backend, unsupported
+from envs.environments.backend import TYPES, beyond_batch, choose_backend, unsupported
 from envs.scenarios.scenario import scenario
 from tests.envs.batch_backend.comparison import compare
 from tests.envs.batch_backend.test_kernel import acting, open_both, raw_year
@@ -106,6 +106,17 @@ def test_a_reward_of_ones_own_costs_the_fast_path_only_where_policies_earn_it(sm
     own = edited(small_schema, tmp_path, put("reward_function", "type", value="my.module.Reward"))
     assert unsupported(own, "improvement") == []
     assert unsupported(own, "schema") == ["reward function my.module.Reward"]
+
+
+def test_it_knows_these_classes_of_devices_and_no_other_that_pass_without_trust() -> None:
+    heat, pump, tank = (
+        "citylearn.energy_model.ElectricHeater",
+        "citylearn.energy_model.HeatPump",
+        "citylearn.energy_model.StorageTank",
+    )
+    devices = {"cooling_device": (pump,), "heating_device": (pump, heat), "dhw_device": (pump, heat)}
+    tanks = {f"{use}_storage": (tank,) for use in ("cooling", "heating", "dhw")}
+    assert {name: known for name, known in TYPES.items() if name in devices | tanks} == devices | tanks
 
 
 @pytest.mark.parametrize(
