@@ -33,20 +33,20 @@ def holder(tmp_path: Path):  # type: ignore[no-untyped-def]
         process.kill()
 
 
-def test_a_second_run_is_refused_and_told_who_is_first(holder: subprocess.Popen[str], tmp_path: Path) -> None:
-    with (
-        pytest.raises(UsageError, match=f"in use by process {holder.pid} on .* since 20"),
-        experiment_lock(ExperimentPaths(tmp_path)),
-    ):
+def test_a_second_run_and_a_trial_are_refused_until_the_process_that_holds_them_is_killed(
+    holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "TRIAL_WAIT_SECONDS", 0.2)
+    paths, first = ExperimentPaths(tmp_path), f"process {holder.pid} on "
+    with pytest.raises(UsageError, match=f"in use by {first}.* since 20"), experiment_lock(paths):
         pass
-
-
-def test_the_lock_of_a_process_that_was_killed_is_taken_over(holder: subprocess.Popen[str], tmp_path: Path) -> None:
+    with pytest.raises(TimeoutError, match="another process still trains this trial"), trial_lock(paths.trial_lock(0)):
+        pass
     holder.kill()
     holder.wait()
-    with experiment_lock(ExperimentPaths(tmp_path)) as before:
-        assert before.startswith(f"process {holder.pid} on ")
-    with experiment_lock(ExperimentPaths(tmp_path)) as before:
+    with trial_lock(paths.trial_lock(0)), experiment_lock(paths) as before:
+        assert before.startswith(first)
+    with experiment_lock(paths) as before:
         assert before is None
 
 
@@ -55,19 +55,6 @@ def test_a_run_that_ends_in_an_error_has_ended(tmp_path: Path) -> None:
         raise KeyError
     with experiment_lock(ExperimentPaths(tmp_path)) as before:
         assert before is None
-
-
-def test_a_trial_waits_for_the_process_that_still_trains_it(
-    holder: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lock, "TRIAL_WAIT_SECONDS", 0.2)
-    path = ExperimentPaths(tmp_path).trial_lock(0)
-    with pytest.raises(TimeoutError, match="another process still trains this trial"), trial_lock(path):
-        pass
-    holder.kill()
-    holder.wait()
-    with trial_lock(path):
-        pass
 
 
 @pytest.mark.parametrize("name", ["experiment.lock", "owner.json"])

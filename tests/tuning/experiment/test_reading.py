@@ -133,11 +133,6 @@ def test_a_machine_without_the_site_has_the_same_scenario(small_schema: Path, tm
     assert there.scenario == schema, "results name it as before"
 
 
-def test_a_site_that_is_nowhere_is_named(tmp_path: Path, share: str) -> None:
-    with pytest.raises(UsageError, match=r"has no copy of its site /nowhere/schema\.json: put it"):
-        with_found_site(begun("/nowhere/schema.json", tmp_path), share)
-
-
 def test_files_outside_of_its_folder_stay_where_they_are(small_schema: Path, tmp_path: Path) -> None:
     """A scenario that is trusted may name some."""
     path, outside = site(small_schema, tmp_path / "site"), tmp_path / "weather.csv"

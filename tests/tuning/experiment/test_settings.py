@@ -19,24 +19,6 @@ from tuning.judging.settings import HeadroomSettings
 SPLITS = [entry.name for entry in fields(Splits)]
 
 
-def test_settings_survive_their_file() -> None:
-    settings = Settings(set=(("a=1", "b=2"), ("c=3",)), seed=4, name="x")
-    assert Settings.from_json(json.loads(json.dumps(settings.to_json()))) == settings
-
-
-def test_a_setting_that_is_not_known_is_of_another_version() -> None:
-    with pytest.raises(ValueError, match="another version of this package made it: it has the setting colour"):
-        Settings.from_json({**Settings().to_json(), "colour": "red"})
-
-
-def test_a_setting_that_is_missing_is_no_default() -> None:
-    for name in Settings().to_json():
-        values = Settings().to_json()
-        del values[name]
-        with pytest.raises(ValueError, match=f"settings lacks {name}"):
-            Settings.from_json(values)
-
-
 def test_splits_are_part_of_what_an_experiment_is() -> None:
     before = Settings(
         scenario="homes/schema.json", train=("0-9",), validation=("10",), test=("20-29",), test_buildings=("a", "b")

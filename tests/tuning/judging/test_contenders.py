@@ -99,17 +99,9 @@ def test_experiments_of_different_aims_are_not_judged_together(tmp_path: Path, a
         contenders([first, second], top=1)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"train": ("8", "9"), "test": ("20-22",)},
-        {"weights": ("co2=0.5", "peak=0.5"), "objective": "bill", "require": ("peak_kw<=2.0",)},
-        {"teacher": "mpc"},
-    ],
-    ids=" ".join,
-)
-def test_a_contender_is_trained_as_its_experiment_was(tmp_path: Path, given: dict[str, Any]) -> None:
-    of = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}}, **given)
+def test_a_contender_is_trained_as_its_experiment_was(tmp_path: Path) -> None:
+    aim = {"weights": ("co2=0.5", "peak=0.5"), "objective": "bill", "require": ("peak_kw<=2.0",)}
+    of = experiment(tmp_path, "one", {0.05: {"gamma": 0.9}}, train=("8", "9"), test=("20-22",), teacher="mpc", **aim)
     for contender in contenders([of], top=1):
         run = run_settings(contender, of.settings, tmp_path / "runs", JUDGE)
         assert (run.splits, run.aim, run.teacher) == (of.settings.splits, of.settings.aim, of.settings.teacher)
@@ -235,9 +227,7 @@ def test_an_experiment_is_created_once_and_keeps_its_seed(contender: Contender, 
     [
         ({"seed": 4}, "--seed was 4, now "),
         ({"steps": 50_000}, "--steps was 50000, now 100000"),
-        ({"set": (("gamma=0.5",),)}, "--set was "),
         ({"scenario": "iquitos-38"}, "--scenario was iquitos-38, now iquitos"),
-        ({"validation_weeks": 1}, "--validation-weeks was 1, now 52"),
     ],
 )
 def test_runs_of_something_else_are_refused(

@@ -9,30 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import ray
 
-from common.errors import ScenarioError
 from envs.objective.columns import evaluation_columns
 from envs.objective.evaluate import ValidityError
 from envs.task import SiteTask
-from envs.yardsticks.bound import BoundError
 from results.table_files import judged_path, read_file, write_file
 from tuning.judging import evaluations
 from tuning.judging.evaluations import Job, check_agreement, objective_of, run_all
-from tuning.runtime.jobs import result_of
-
-
-@ray.remote(num_cpus=1)
-def failing(error: Exception) -> None:
-    raise error
-
-
-@pytest.mark.parametrize("kind", [ValidityError, BoundError, ScenarioError])
-def test_errors_that_are_told_in_a_line_come_as_they_were_raised(small_ray: None, kind: type[Exception]) -> None:
-    with pytest.raises(kind) as caught:
-        result_of(failing.remote(kind("what is wrong")))
-    assert type(caught.value) is kind
-    assert str(caught.value) == "what is wrong"
 
 
 def rows_of(number: int) -> list[dict[str, Any]]:

@@ -21,8 +21,6 @@ GIVEN = JudgeSettings((Path("experiments/one"),))
         ({"top": 0}, "--top 0: it is at least 1"),
         ({"seeds": 1}, "--seeds 1: it is at least 2"),
         ({"gpu_memory": math.nan}, "--gpu-memory nan: it is a number of GiB from 0 on"),
-        ({"gpu_memory": math.inf}, "--gpu-memory inf"),
-        ({"gpu_memory": -0.5}, r"--gpu-memory -0\.5"),
         ({"seed": -1}, "--seed -1: it is at least 0"),
         ({"seed": 10**19}, "seed is 10000000000000000000, and has more than 64 bits"),
         ({"mpc": ("none", "exact")}, "--mpc none exact: give each of yesterday, seven-days, learned, exact once at most"),

@@ -79,10 +79,6 @@ def test_what_is_of_a_run_alone_holds_in_the_run_that_creates_it_and_is_stored_n
     assert look_up(above / "one").settings == replace(made.settings, trust_scenario=False, address="", callback=(), track=())
 
 
-def test_without_a_name_the_first_free_one_is_taken(above: Location) -> None:
-    assert [created(above, name="").settings.name for _ in range(2)] == ["ppo-iquitos-1", "ppo-iquitos-2"]
-
-
 def test_a_name_that_is_taken_is_refused_and_nothing_is_written(above: Location) -> None:
     created(above)
     with pytest.raises(

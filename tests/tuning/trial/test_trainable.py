@@ -70,7 +70,6 @@ def fail_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (FencedError("another process has it"), Ending.STOPPED),
         (torch.OutOfMemoryError("CUDA out of memory"), Ending.OUT_OF_MEMORY),
         (OSError(errno.EACCES, "Permission denied"), None),
-        (ValueError("a bug"), None),
     ],
 )
 def test_what_goes_wrong_is_told_and_the_next_start_goes_on(
@@ -147,7 +146,6 @@ def test_a_trial_of_a_run_that_has_ended_does_not_begin(small_schema: Path, tmp_
     ("error", "update"),
     [
         (torch.OutOfMemoryError("CUDA out of memory"), 0),
-        (torch.OutOfMemoryError("CUDA out of memory"), 1),
         pytest.param(torch.OutOfMemoryError("CUDA out of memory"), 1000, marks=pytest.mark.slow),
         (MemoryError("no room"), 1),
         (CPU_ALLOCATOR, 2),

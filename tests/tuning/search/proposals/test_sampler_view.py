@@ -134,17 +134,6 @@ def test_with_two_objectives_the_best_in_each_are_shown() -> None:
     assert {50, 150} <= set(shown)
 
 
-def test_a_view_shares_no_change_with_the_study() -> None:
-    known = trial(COMPLETE, {1: 0.1}, 0.2, constraints={"a": 0.0})
-    (seen,) = as_seen([known], POINT, BOX)
-    study = optuna.create_study()
-    study.add_trials([seen])
-    seen.params["x"] = 0.9
-    seen.set_constraint("b", 1.0)
-    assert known.constraints == {"a": 0.0}
-    assert known.params == {}
-
-
 @pytest.mark.parametrize("state", [TrialState.WAITING, RUNNING])
 def test_what_missed_a_requirement_when_last_evaluated_violates_a_constraint_by_as_much(state: TrialState) -> None:
     known = [

@@ -12,7 +12,7 @@ from tests.tuning.search.fakes import ask
 from tuning.experiment.folder import Experiment, create
 from tuning.experiment.settings import Settings
 from tuning.search.record.study import StudyMemory
-from tuning.search.record.trials import Key, alike
+from tuning.search.record.trials import Key, alike, repeats
 from tuning.search.run.driver import pruner_of
 
 
@@ -35,25 +35,7 @@ def test_in_an_environment_policies_that_are_rated_equally_may_differ(experiment
     study = memory(experiment, env=env)
     for _ in range(2):
         study.report(ask(experiment, study).number, 10, 500.0)
-    assert alike(study.trials()) == same
-
-
-def test_what_is_told_is_remembered(experiment: Experiment) -> None:
-    study = memory(experiment)
-    proposals = [ask(experiment, study) for _ in range(4)]
-    assert [p.number for p in proposals] == [0, 1, 2, 3]
-    study.report(0, 100, 0.1)
-    study.complete(0, 0.2)
-    study.report(1, 100, -0.3)
-    study.stop(1, TrialState.PRUNED)
-    study.stop(2, TrialState.FAIL, "out of luck")
-    trials = stored(experiment)
-    assert [t.state for t in trials] == [TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL, TrialState.RUNNING]
-    assert trials[0].value == 0.2
-    assert trials[1].intermediate_values == {100: -0.3}
-    assert trials[1].value == -0.3
-    assert trials[2].user_attrs[Key.REASON] == "out of luck"
-    assert [t.user_attrs[Key.HYPERPARAMETERS] for t in trials] == [p.hyperparameters for p in proposals]
+    assert alike(study.trials()) == repeats(study.trials(), 10).keys() == same
 
 
 def test_what_misses_a_requirement_violates_a_constraint_and_keeps_its_value(experiment: Experiment) -> None:

@@ -123,13 +123,6 @@ def test_a_trial_with_the_last_rating_of_an_earlier_one_does_the_same() -> None:
     assert alike(trials[2:]) == {8}
 
 
-def test_where_policies_that_differ_may_be_rated_equally_none_does_the_same() -> None:
-    """In many environments the best return is one that many policies reach."""
-    trials = [trial(number, {10: 500.0, 20: 500.0}, **{Key.MAY_TIE: True}) for number in range(3)]
-    assert alike(trials) == frozenset()
-    assert repeats(trials, 10) == {}
-
-
 def test_one_that_failed_or_ran_out_of_memory_is_no_earlier_one() -> None:
     """Samplers do not see it as good, so the next one has to be."""
     failed = trial(0, {10: PLAN})

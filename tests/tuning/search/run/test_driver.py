@@ -4,6 +4,7 @@ import gc
 import io
 import math
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from rich.console import Console
 from common.errors import UsageError
 from results import load
 from results.live import LiveSearch
+from tests.tuning.made_up import evaluated
 from tests.tuning.roomy import SMALL, planner, roomy
 from tests.tuning.trial.small_trials import completed
 from tuning.algorithms.registry import algorithm
@@ -185,34 +187,39 @@ def test_tunes_run_begins_anew_after_many_trials_and_the_search_goes_on(
     assert load(experiment.paths.folder).trials["state"].tolist() == ["complete"] * 6
 
 
-def test_a_search_whose_budget_is_spent_says_so_and_begins_no_trial(tune_session: None, tmp_path: Path) -> None:
+def without_tune(monkeypatch: pytest.MonkeyPatch, told: Callable[[int], Report]) -> None:
+    """In place of Ray Tune: each trial tells one report, and ends."""
+
+    def tuner(paths: Any, trainable: Any, search: Search, callbacks: Any) -> SimpleNamespace:
+        def fit() -> None:
+            while handout := search.hand_out():
+                report = told(handout.number)
+                search.take(handout.number, report)
+                search.end(handout.number, report, has_failed=report.ending is Ending.CRASHED)
+
+        return SimpleNamespace(fit=fit)
+
+    monkeypatch.setattr(driver, "tuner", tuner)
+
+
+def test_a_search_whose_budget_is_spent_says_so_and_begins_no_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_tune(monkeypatch, lambda number: evaluated(number, 1, 1000, 0.1))
     settings = Settings(
         name="spent", dir=str(tmp_path), budget="2k", steps=1000, evaluations=1, confirm=0.0, concurrency=1, scheduler="none",
         sampler="random",
     )  # fmt: skip
     experiment = create(settings)
-    assert "is spent" not in run(experiment, short_trial)[1]
+    assert "is spent" not in run(experiment)[1]
     trained = len(study(experiment))
     ended = replace(experiment, settings=replace(settings, trials=2, budget="4k"))
-    assert "all 2 trials have ended; a larger --trials goes on" in run(ended, short_trial)[1]
-    assert "is spent: 2,000 steps were used; a larger --budget goes on" in run(experiment, short_trial)[1]
+    assert "all 2 trials have ended; a larger --trials goes on" in run(ended)[1]
+    assert "is spent: 2,000 steps were used; a larger --budget goes on" in run(experiment)[1]
     assert len(study(experiment)) == trained
 
 
 def test_a_bug_stops_the_search_and_not_one_trial_more_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def crashing(paths: Any, trainable: Any, search: Search, callbacks: Any) -> SimpleNamespace:
-        """In place of Ray Tune: every trial fails as a bug would."""
-
-        def fit() -> None:
-            while handout := search.hand_out():
-                text = f'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {handout.number}'
-                crashed = Report(ending=Ending.CRASHED, message=text)
-                search.take(handout.number, crashed)
-                search.end(handout.number, crashed, has_failed=True)
-
-        return SimpleNamespace(fit=fit)
-
-    monkeypatch.setattr("tuning.search.run.driver.tuner", crashing)
+    text = 'Traceback\n  File "buggy.py", line 3, in f\n    f()\nKeyError: {}'
+    without_tune(monkeypatch, lambda number: Report(ending=Ending.CRASHED, message=text.format(number)))
     experiment = create(Settings(name="bug", dir=str(tmp_path), trials=9, concurrency=1, retries=0))
     asked, plain = set[str](), Plan(algorithm("ppo").space, {}, ())
     reason = run_trials(experiment, plain, roomy(experiment), Console(quiet=True), fake_trial, asked=asked)

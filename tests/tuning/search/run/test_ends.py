@@ -107,15 +107,17 @@ def test_a_trial_that_ran_out_of_memory_is_tried_again_alone(experiment: Experim
 def test_with_adapt_each_attempt_saves_more_memory(experiment: Experiment) -> None:
     of = two_begun(experiment, on_oom="adapt")
     of.complete(1)
-    rungs = []
+    rungs, told = [], []
     for _ in range(len(FALLBACKS) + 1):
         of.search.take(0, Report(columns={"peak_rss_bytes": 10 * 2**30}))
         of.run_out(0)
+        told.append(of.control.lines[-1].partition("; ")[2].partition("; ")[0])
         handout = of.search.hand_out()
         if handout.number != 0:
             break
         rungs.append((handout.place.fallback, of.rows.row(0)["savings"]))
     assert rungs == [(fallback, fallback.name or None) for fallback in FALLBACKS]
+    assert told[1:3] == ["next with half minibatches", "next with half minibatches, bfloat16"]
     assert states(experiment) == ["oom", "complete", "running"]
     # It violates a constraint by its missing bytes.
     assert max(of.memory.trial(0).constraints.values()) == 6 * 2**30

@@ -4,7 +4,6 @@ from itertools import product
 
 import pytest
 
-from tuning.memory.planner import FALLBACKS
 from tuning.search.run.phases import (
     LIVE,
     MOST_LOSSES,
@@ -14,7 +13,6 @@ from tuning.search.run.phases import (
     Phase,
     Write,
     after,
-    memory_saving,
     next_attempt,
 )
 
@@ -55,18 +53,5 @@ def test_losses_are_counted_anew_once_there_is_another_checkpoint() -> None:
     assert losses.another(steps=200) == Losses(1, 200)
 
 
-def test_memory_is_saved_only_after_a_trial_ran_out_of_it_alone() -> None:
-    assert [memory_saving(times) for times in range(5)] == [
-        FALLBACKS[0],
-        FALLBACKS[0],
-        FALLBACKS[1],
-        FALLBACKS[2],
-        FALLBACKS[2],
-    ]
-
-
-def test_what_comes_next_after_running_out_of_memory() -> None:
+def test_a_trial_that_ran_out_of_memory_alone_is_not_tried_again_unless_it_may_save_some() -> None:
     assert [next_attempt(times, adapt=False) for times in (1, 2)] == ["next it is alone on the machine", None]
-    assert [next_attempt(times, adapt=True) for times in range(1, len(FALLBACKS) + 2)] == [
-        "next it is alone on the machine", "next with half minibatches", "next with half minibatches, bfloat16", None
-    ]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tuning.search.fakes import Control
 from tuning.experiment.folder import ExperimentPaths
-from tuning.search.run.run_control import ALIKE, Retention, RunControl, not_kept
+from tuning.search.run.run_control import Retention, RunControl, not_kept
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 
@@ -75,18 +75,6 @@ def test_the_first_signal_stops_the_run_and_the_second_stops_at_once(
 
 def traceback_of(place: str, kind: str, text: str) -> str:
     return f'Traceback (most recent call last):\n  File "{place}", line 3, in f\n    f()\n{kind}: {text}\n'
-
-
-def test_a_bug_that_fails_the_first_trials_alike_stops_the_search(tmp_path: Path, listener: Control) -> None:
-    run = control(tmp_path, listener)
-    for number in range(ALIKE):
-        assert not run.is_stopping
-        run.on_ended(number, "failed", None)
-        run.on_failed(traceback_of("a.py", "KeyError", f"number {number}\nof trial {number}"))
-    assert run.is_stopping
-    assert run.reason
-    assert f"KeyError: number {ALIKE - 1}" in run.reason
-    assert "a.py" in run.reason
 
 
 def fail(run: RunControl, *errors: str | None) -> bool:

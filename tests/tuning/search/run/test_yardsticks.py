@@ -25,6 +25,7 @@ from tests.tuning.one_trial import one_trial
 from tests.tuning.trial.small_trials import experiment
 from tests.uploads import upload
 from tuning.cli.command import parse
+from tuning.experiment.folder import open_experiment
 from tuning.judging.settings import HeadroomSettings
 from tuning.search.run import yardsticks
 from tuning.search.run.yardsticks import beside, write_week, write_yardsticks
@@ -122,9 +123,15 @@ def test_an_error_costs_no_search_its_end(small_schema: Path, tmp_path: Path, mo
     assert "nothing to compare with: no such file" in said
 
 
-@pytest.mark.usefixtures("small_ray")
-def test_the_winners_hardest_week_is_written_once_beside_other_controllers(small_schema: Path, tmp_path: Path) -> None:
-    of = one_trial(small_schema, tmp_path, 256, {"n_steps": 64, "batch_size": 64, "hidden_sizes": "16"})
+@pytest.fixture(scope="module")
+def trained(small_ray: None, small_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of an experiment with a trial that was trained."""
+    given = {"n_steps": 64, "batch_size": 64, "hidden_sizes": "16"}
+    return one_trial(small_schema, tmp_path_factory.mktemp("trained"), 256, given).paths.folder
+
+
+def test_the_winners_hardest_week_is_written_once_beside_other_controllers(trained: Path, tmp_path: Path) -> None:
+    of = open_experiment(shutil.copytree(trained, tmp_path / "one"))
     files, output = list[Path](), io.StringIO()
     for _ in range(2):
         write_week(of, files.append, Console(file=output, width=200))
@@ -160,9 +167,8 @@ def test_at_quarters_of_an_hour_other_controllers_have_a_value_an_hour_too(quart
     assert found["mpc_net_kwh"].sum() == pytest.approx(found["bound_net_kwh"].sum(), rel=0.2)
 
 
-@pytest.mark.usefixtures("small_ray")
-def test_the_week_of_a_search_in_a_storage_is_of_the_checkpoint_there(small_schema: Path, tmp_path: Path) -> None:
-    of = one_trial(small_schema, tmp_path, 256, {"n_steps": 64, "batch_size": 64, "hidden_sizes": "16"})
+def test_the_week_of_a_search_in_a_storage_is_of_the_checkpoint_there(trained: Path, tmp_path: Path) -> None:
+    of = open_experiment(shutil.copytree(trained, tmp_path / "one"))
     uri = (tmp_path / "stored" / "one").as_uri()
     upload(of.paths.folder, uri)
     shutil.rmtree(of.paths.checkpoints(0))
