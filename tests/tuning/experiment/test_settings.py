@@ -13,7 +13,7 @@ from common.errors import UsageError
 from envs.scenarios.splits import Splits
 from tuning.cli.command import parse
 from tuning.diagnosis.settings import DoctorSettings, MemorySettings
-from tuning.experiment.settings import OF_A_RUN, RESUMABLE, Settings, SiteSettings, changed
+from tuning.experiment.settings import OF_A_RUN, Settings, SiteSettings, changed
 from tuning.judging.settings import HeadroomSettings
 
 SPLITS = [entry.name for entry in fields(Splits)]
@@ -126,11 +126,6 @@ def test_a_start_that_is_none_is_refused(start: str) -> None:
 def test_each_limit_is_named_with_the_value(change: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         replace(Settings(), **change).check()  # type: ignore[arg-type]
-
-
-def test_every_setting_that_may_change_is_a_setting() -> None:
-    assert {*RESUMABLE, *OF_A_RUN} <= {entry.name for entry in fields(Settings)}
-    assert not set(RESUMABLE) & set(OF_A_RUN)
 
 
 @pytest.mark.parametrize("name", ["asha", "hyperband", "median"])

@@ -224,12 +224,6 @@ def test_a_judgement_that_is_continued_decides_as_it_did_and_judges_nothing_agai
     assert len(made.judged) == before
 
 
-def test_a_score_that_is_no_number_is_an_error(made: Made) -> None:
-    made.scores["bad"] = float("nan")
-    with pytest.raises(ValidityError, match="bad, run 0: a score of nan is no number"):
-        made.run(made.judgement())
-
-
 def test_where_only_citylearn_steps_it_judges_baselines_too_and_there_is_no_bound(
     made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:

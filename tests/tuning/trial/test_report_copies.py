@@ -68,6 +68,7 @@ def events(paths: ExperimentPaths, tag: str) -> list[tuple[int, float]]:
 
 
 def test_a_line_of_the_csv_file_is_a_report(paths: ExperimentPaths) -> None:
+    assert copies_of(Settings(), paths, TRIAL, {}, []) == []
     copy = begin(CSV, paths)
     assert lines(paths) == []
     write(paths, copy, 100, 700)
@@ -107,15 +108,6 @@ def test_after_a_kill_no_report_is_doubled_or_missing(paths: ExperimentPaths, se
     write(paths, again, 300, 400)
     again.close()
     assert seen(paths, settings) == [100, 200, 300, 400]
-
-
-@pytest.mark.parametrize("settings", [CSV, EVENTS])
-def test_a_copy_that_is_wanted_later_has_the_reports_from_before(paths: ExperimentPaths, settings: Settings) -> None:
-    assert copies_of(Settings(), paths, TRIAL, {}, []) == []
-    add_rows(paths.folder, "reports", 3, rows(100, 200))
-    add_rows(paths.folder, "reports", 4, [{**row, "trial": 4} for row in rows(900)])
-    begin(settings, paths).close()
-    assert seen(paths, settings) == [100, 200]
 
 
 def test_a_file_that_another_program_holds_on_windows_has_all_reports_later(

@@ -147,6 +147,7 @@ def test_of_a_site_the_best_three_are_rated_by_its_other_weeks_once(tmp_path: Pa
     assert load(of.paths.folder).best["trial"] == 4
 
 
+@pytest.mark.usefixtures("small_ray")
 def test_a_search_that_citylearn_steps_ends_with_all_weeks_of_its_best(small_schema: Path, tmp_path: Path) -> None:
     given = Settings(
         scenario=str(small_schema), backend="citylearn", preset="default", set=(("n_steps=32", "batch_size=32"),), trials=1,

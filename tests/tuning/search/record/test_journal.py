@@ -63,16 +63,6 @@ def test_a_journal_that_cannot_be_read_is_refused(tmp_path: Path, damage: Callab
     assert {entry: entry.read_bytes() for entry in tmp_path.iterdir() if entry.is_file()} == before
 
 
-def test_each_write_is_counted(tmp_path: Path) -> None:
-    storage = open_mended_journal(tmp_path / "study.journal")
-    before = storage.written
-    study = optuna.create_study(storage=storage, study_name="one")
-    assert storage.written > before
-    before = storage.written
-    study.get_trials()
-    assert storage.written == before
-
-
 def test_a_journal_has_entries_once_a_line_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     assert not has_entries(path)

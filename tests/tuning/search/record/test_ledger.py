@@ -83,6 +83,7 @@ def test_time_is_that_of_all_runs_and_is_written_into_the_study() -> None:
 def test_before_the_first_evaluation_the_steps_that_a_time_pays_for_are_unknown() -> None:
     clock = Clock()
     ledger = Ledger(memory(), Budget(100.0, "seconds"), RUNG, clock)
+    assert (ledger.steps_in_all(), ledger.steps_ahead([0]), ledger.steps_promised()) == (math.inf, 2.0 * RUNG, math.inf)
     clock.now += 10.0
     assert ledger.steps_left() == math.inf
     # What runs counts already, and time that is over pays for nothing.
@@ -136,12 +137,6 @@ def test_time_is_noted_under_any_budget_so_that_another_run_knows_the_pace(tmp_p
 def test_a_budget_of_steps_pays_for_itself_and_counts_what_runs_as_used() -> None:
     ledger = Ledger(memory(a=700), Budget(1000.0, "steps"), RUNG)
     assert (ledger.steps_in_all([0]), ledger.steps_ahead([0])) == (1000.0, 0.5 * RUNG)
-
-
-def test_where_nothing_is_known_all_steps_are_paid_for() -> None:
-    unknown = Ledger(memory(), Budget(100.0, "seconds"), RUNG, Clock())
-    assert (unknown.steps_in_all(), unknown.steps_ahead([0])) == (math.inf, 2.0 * RUNG)
-    assert unknown.steps_promised() == math.inf
 
 
 def test_a_part_of_the_budget_is_spent_earlier() -> None:

@@ -37,8 +37,7 @@ from tuning.search.run.search import Search
 from tuning.trial.protocol import Ending, Report
 
 EVALUATIONS = 6
-LOSSES = 1  # of its process that a trial survives in a row; each costs the test some seconds
-FAILS, RUNS_OUT, DIES, DIES_ONCE = 2, 4, 6, 1  # numbers of the trials that do
+FAILS, RUNS_OUT, DIES_ONCE = 2, 4, 1  # numbers of the trials that do; each process that ends costs the test some seconds
 EXPECTED = {
     "complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL, "oom": TrialState.PRUNED
 }  # fmt: skip
@@ -68,8 +67,6 @@ def fake_trial(config: dict[str, Any]) -> None:
         if number == FAILS and evaluation == 3:
             tune.report(Report(ending=Ending.CRASHED, message="Traceback\nValueError: bad luck").for_tune())
             raise ValueError("bad luck")
-        if number == DIES and evaluation == 2:
-            os._exit(1)
         if number == DIES_ONCE and evaluation == 3 and not (experiment.paths.folder / "died").exists():
             (experiment.paths.folder / "died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -107,9 +104,7 @@ def searched(tune_session: None, tmp_path_factory: pytest.TempPathFactory) -> tu
         scheduler="median",
     )
     experiment = create(settings)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tuning.search.run.phases.MOST_LOSSES", LOSSES)
-        return experiment, run(experiment)[1]
+    return experiment, run(experiment)[1]
 
 
 def study(experiment: Experiment) -> list[optuna.trial.FrozenTrial]:
@@ -122,7 +117,6 @@ def test_study_and_results_agree_and_nothing_is_left_running(searched: tuple[Exp
     assert len(trials) == len(told) == 14
     assert [EXPECTED[state] for state in trials["state"]] == [t.state for t in told]
     assert trials["state"][FAILS] == "failed"
-    assert trials["state"][DIES] == "failed"
     assert trials["state"][RUNS_OUT] == "oom"
     assert {"complete", "pruned"} <= set(trials["state"])
     assert trials["finished"].notna().all()
@@ -133,7 +127,6 @@ def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -
     told = study(experiment)
     assert told[FAILS].user_attrs[Key.REASON] == "ValueError: bad luck"
     assert told[RUNS_OUT].user_attrs[Key.REASON] == "too big"
-    assert "died" in told[DIES].user_attrs[Key.REASON]
     trials = load(experiment.paths.folder).trials
     assert trials["crashes"].tolist() == [2 if number == FAILS else 0 for number in range(14)]
 
@@ -141,12 +134,11 @@ def test_failures_are_told_with_their_reason(searched: tuple[Experiment, str]) -
 def test_a_process_that_died_once_costs_its_trial_nothing(searched: tuple[Experiment, str]) -> None:
     experiment, output = searched
     assert (experiment.paths.folder / "died").exists()
-    # A process runs one trial after another, as to start one takes as long as a short trial. A new one follows each death (of
-    # DIES and DIES_ONCE) and each crash (two of FAILS), and stands before and after one that is granted all (RUNS_OUT).
-    assert len(list(experiment.paths.folder.glob("process-*"))) <= 1 + (LOSSES + 1) + 1 + 2 + 2
+    # A process runs one trial after another, as to start one takes as long as a short trial. A new one follows the death of
+    # DIES_ONCE and each crash (two of FAILS), and stands before and after one that is granted all (RUNS_OUT).
+    assert len(list(experiment.paths.folder.glob("process-*"))) <= 1 + 1 + 2 + 2
     assert load(experiment.paths.folder).trials["state"][DIES_ONCE] in ("complete", "pruned")
     assert output.count(f"trial {DIES_ONCE}: its process was lost") == 1
-    assert output.count(f"trial {DIES}: its process was lost") == LOSSES
     assert output.count(f"trial {FAILS}: ValueError: bad luck; it continues from 200 steps") == 1
 
 

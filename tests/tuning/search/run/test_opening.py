@@ -89,6 +89,7 @@ def test_a_policy_is_shared_only_where_there_are_several_buildings(small_schema:
     for place, given in shared:
         with pytest.raises(UsageError, match=f"^{place}.* has one building"):
             check(replace(alone, **given))
+    for _, given in (shared[0], shared[-1]):
         check(replace(several, **given))
     for given in ({}, {"set": (("shared_policy=false",),)}, {"preset": "planned", "set": (("shared_policy=false",),)}):
         check(replace(alone, **given))
@@ -135,8 +136,15 @@ def test_a_backend_that_was_not_chosen_freely_is_worth_a_note(
     ],
 )
 def test_where_citylearn_steps_evaluations_take_a_fifth_of_a_trial_unless_asked_otherwise(
-    small_schema: Path, tmp_path: Path, change: dict[str, Any], weeks: int, evaluations: int, is_told: bool
+    small_schema: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    weeks: int,
+    evaluations: int,
+    is_told: bool,
 ) -> None:
+    monkeypatch.setattr(opening, "steps_per_second", lambda _: 1.0)
     given = {"backend": "citylearn", "evaluations": Settings.evaluations} | change
     checked = check(settings(tmp_path, scenario=str(small_schema), **given))
     assert (checked.settings.validation_weeks, checked.settings.evaluations) == (weeks, evaluations)
@@ -356,7 +364,6 @@ def test_settings_of_before_reach_the_one_who_says_what_holds_now(tmp_path: Path
     ("others", "message"),
     [
         ({"seed": 3}, "--seed was 0, now 3"),
-        ({"scenario": "iquitos"}, "--scenario was iquitos-38, now iquitos"),
         ({"algo": "all"}, "is continued without --algo all"),
         ({"weights": ("co2=1",)}, "--weights was not given, now co2=1.0"),
         ({"require": ("ev_served>=.9",)}, "--require was not given, now ev_served>=0.9"),
@@ -405,8 +412,12 @@ def test_the_way_on_is_one_that_works(tmp_path: Path, changed: dict[str, Any], l
     assert ("--learn-from" in str(refused.value)) == learns
 
 
-def test_other_data_or_another_space_under_the_same_name_are_refused(tmp_path: Path) -> None:
+def test_another_site_and_other_data_or_another_space_under_the_same_name_are_refused(
+    small_schema: Path, tmp_path: Path
+) -> None:
     before = begun(tmp_path)
+    with pytest.raises(UsageError, match=r"--scenario was iquitos-38, now .*schema"):
+        check(settings(tmp_path, scenario=str(small_schema)))
     save(replace(before, compatibility={**before.compatibility, "scenario": "other data"}))
     with pytest.raises(UsageError, match="the scenario's data have changed"):
         check(settings(tmp_path))

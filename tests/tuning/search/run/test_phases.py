@@ -37,12 +37,6 @@ def test_the_process_of_a_trial_may_end_in_each_phase_in_which_it_has_one() -> N
         assert after(phase, event)[0] not in LIVE
 
 
-def test_a_trial_that_was_told_to_stop_does_not_complete() -> None:
-    assert after(Phase.STOPPING, Event.DONE) == (Phase.ENDED, Write.PRUNE)
-    assert after(Phase.YIELDING, Event.DONE) == (Phase.FROZEN, Write.FREEZE)
-    assert after(Phase.LEAVING, Event.DONE) == (Phase.ENDED, Write.COMPLETE)
-
-
 def test_losses_are_counted_anew_once_there_is_another_checkpoint() -> None:
     assert Losses().another(steps=0) == Losses(1, 0)
     losses = Losses()

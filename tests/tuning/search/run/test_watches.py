@@ -213,16 +213,6 @@ def test_what_waits_is_taken_back_once_when_a_second_kind_of_card_joins(tmp_path
     assert watched.search.taken_back == [1]
 
 
-def test_nothing_is_taken_back_while_the_head_alone_is_there(tmp_path: Path) -> None:
-    head = node("head", cores=0)
-    watched = Watched(tmp_path, head, node("a"))
-    watched.hand_out(0, {"vram": 0.0})
-    watched.nodes = (head,)
-    for _ in range(3):
-        watched.step()
-    assert watched.search.taken_back == []
-
-
 def test_a_trial_that_started_does_not_wait(watched: Watched) -> None:
     trial = watched.hand_out(0, USUAL, "a")
     watched.step(2 * PATIENCE_SECONDS)
