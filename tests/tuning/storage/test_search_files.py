@@ -17,7 +17,7 @@ from tests.tuning.storage.stand_in import Changes
 from tuning.experiment.folder import ExperimentPaths
 from tuning.storage import lease, search_files
 from tuning.storage.lease import Lease, OvertakenError, run_key
-from tuning.storage.search_files import Home, SearchFiles, StoredFiles
+from tuning.storage.search_files import Home, StoredFiles
 
 HOME = Home("here", "this")
 JOURNAL, REPORTS, ROW = "study.journal", "results/reports/00000.parquet", "results/trials/00000.parquet"
@@ -72,15 +72,6 @@ def lost(*words: str) -> Any:
 def overtake(objects: Objects, own: StoredFiles) -> None:
     objects.create(run_key(2), b'{"process": 7, "host": "other", "since": "now"}')
     own._lease._since = (0.0, 0.0)
-
-
-def test_local_files_are_where_they_belong(tmp_path: Path) -> None:
-    own = SearchFiles()
-    own.written(tmp_path / "x")
-    own.flush()
-    own.fetch(tmp_path / "x")
-    own.gather()
-    assert (own.hand_out(HOME, 3), own.checkpoints, own.failure) == (HOME, None, None)
 
 
 def test_what_a_search_needs_is_fetched_and_checkpoints_stay(objects: Objects, paths: ExperimentPaths) -> None:

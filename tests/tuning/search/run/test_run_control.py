@@ -11,7 +11,7 @@ import pytest
 
 from tests.tuning.search.fakes import Control
 from tuning.experiment.folder import ExperimentPaths
-from tuning.search.run.run_control import Retention, RunControl, not_kept
+from tuning.search.run.run_control import Retention, RunControl
 from tuning.trial.checkpoint import Checkpoints
 from tuning.trial.checkpoint_files import TrialState
 
@@ -198,10 +198,6 @@ def test_a_frozen_trial_keeps_its_newest_checkpoint_alone(tmp_path: Path, listen
     retention.enforce([2])
     assert [len(list(paths.checkpoints(number).iterdir())) for number in range(3)] == [2, 1, 1]
     assert Checkpoints(paths.checkpoints(2)).steps == 200
-
-
-def test_of_equal_scores_the_earlier_trial_is_kept() -> None:
-    assert not_kept({3: 0.5, 1: 0.5, 2: 0.5}, 2) == {3}
 
 
 def test_what_is_on_a_front_keeps_its_checkpoints_as_long_as_it_is_there(tmp_path: Path) -> None:
