@@ -6,17 +6,19 @@ Run: `python benchmarks/mpc_speed.py [SCENARIO] [HOURS]`. Quote the ratios; mach
 import os
 import sys
 import time
+from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import numpy as np
 from scipy.optimize import linprog
+from scipy.sparse import csc_array
 
 from envs.planning.mpc import HORIZON, HourPlan, ModelPredictiveControl
 from envs.planning.mpc_programme import Plan, RecedingProgramme
 from envs.scenarios.scenario import Window, scenario
 from envs.task import SiteTask
 from envs.yardsticks.mpc_runs import mpc_plant
-from tests.envs.planning.held import arguments
 
 START = 30 * 24  # row at which the run begins: a month with its days before
 solve = RecedingProgramme.solve
@@ -57,6 +59,19 @@ def main() -> None:
     print(f"control with its simulation: {1e3 * whole / hours:.2f}")
     for name, seconds in (("kept between hours", kept), ("solved anew", anew), ("by linprog", by_linprog)):
         print(f"programme {name}: {1e3 * seconds / hours:.2f}")
+
+
+def arguments(programme: RecedingProgramme) -> dict[str, Any]:
+    """What HiGHS holds of a programme, as arguments of `linprog`."""
+    model = programme._solver.getLp()
+    of_columns = model.a_matrix_
+    factors = csc_array((of_columns.value_, of_columns.index_, of_columns.start_)).tocsr()
+    low, high = np.array(model.row_lower_), np.array(model.row_upper_)
+    equal, limited = low == high, (low < high) & np.isfinite(high)
+    return {
+        "c": model.col_cost_, "bounds": np.stack([model.col_lower_, model.col_upper_], axis=1),
+        "A_eq": factors[equal], "b_eq": high[equal], "A_ub": factors[limited], "b_ub": high[limited],
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Who may import whom, part by part; what must not be imported early; and that tests mirror the modules."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -147,6 +148,17 @@ def test_what_must_answer_at_once_imports_nothing_heavy(statement: str, heavy: l
     code = f"import sys; {statement}; print(*sorted({set(heavy)!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_what_benchmarks_take_from_the_project_and_its_tests_is_there() -> None:
+    for path in (ROOT / "benchmarks").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in {*ROOMS, "tests", "benchmarks"}:
+                place = ROOT.joinpath(*str(node.module).split("."))
+                module = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+                text = module.read_text(encoding="utf-8") if module.is_file() or not place.is_dir() else ""
+                for name in node.names:
+                    assert (place / f"{name.name}.py").is_file() or re.search(rf"\b{name.name}\b", text), (path, name.name)
 
 
 def test_every_module_has_tests_of_its_name() -> None:
