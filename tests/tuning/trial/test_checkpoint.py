@@ -109,11 +109,12 @@ def test_a_buffer_is_written_once(tmp_path: Path) -> None:
     assert_restored(tmp_path, trainer, 4000)
 
 
-def test_rows_that_no_checkpoint_needs_are_removed(tmp_path: Path) -> None:
+def test_rows_that_no_checkpoint_needs_are_removed_and_those_that_one_needs_stay(tmp_path: Path) -> None:
     trainer = Trainer.with_buffer(40)
     for steps in range(1, 9):
         trainer.train(rows=4)
         save(tmp_path, trainer, steps)
+        assert_restored(tmp_path, trainer, 40)
     # Ten rows of the newest, ten of the one before, which share all but the last four.
     assert len(list((tmp_path / "replay").glob("*"))) <= 5
 
