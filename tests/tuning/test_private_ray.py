@@ -32,7 +32,7 @@ def _controller(controller: Any) -> bool:
 CONTRACTS: dict[str, Callable[[Any], bool]] = {
     # `adapters`: takes trials back that have not begun.
     "ray.tune.execution.tune_controller": _controller,
-    # `ray_session.send_no_environment`: names and values of environment variables that Tune sends to trials.
+    # `ray_session.sent_environment`: names and values of environment variables that Tune sends to trials.
     "ray.tune.execution.class_cache": lambda module: (
         isinstance(module.ENV_VARS_TO_PROPAGATE, set) and isinstance(module.DEFAULT_ENV_VARS, dict)
     ),
@@ -47,11 +47,10 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
         and "ray._private.utils.get_dashboard_dependency_error()" in inspect.getsource(module.start_raylet)
     ),
     "ray._private.utils": lambda module: callable(module.get_dashboard_dependency_error),
-    "ray._common.network_utils": lambda module: callable(module.find_free_port),
     "ray._private.node": lambda module: (
         "process.terminate()" in inspect.getsource(module.Node._kill_process_impl)
         and "ray._private.node.Node(" in inspect.getsource(importlib.import_module("ray._private.worker"))
-        and {"start_monitor", "start_log_monitor", "start_api_server", "start_raylet", "get_gcs_client"}
+        and {"start_monitor", "start_log_monitor", "start_api_server", "start_raylet", "get_gcs_client", "kill_all_processes"}
         <= vars(module.Node).keys()
     ),
     # `ray_session.ray_logs`.
@@ -66,7 +65,7 @@ CONTRACTS: dict[str, Callable[[Any], bool]] = {
     "ray._raylet": lambda module: (
         callable(module.AuthenticationTokenLoader.instance().reset_cache)
         and callable(module.GcsClient)
-        and callable(module.InnerGcsClient.get_all_node_info)
+        and "timeout" in str(module.InnerGcsClient.get_all_node_info.__doc__)
         and callable(module.persist_port)
     ),
     "ray._private.authentication.authentication_token_setup": lambda module: (

@@ -135,7 +135,7 @@ def print_comparison(experiments: Sequence[Results], console: Console, aim: Aim 
 def _print_hyperparameters(trial: pd.Series, console: Console) -> None:
     given = {str(name).removeprefix(GIVEN): value for name, value in trial.items() if str(name).startswith(GIVEN)}
     values = printable("  ".join(f"{name}={_value(value)}" for name, value in given.items()))
-    lines = textwrap.indent(textwrap.fill(values, console.width - 2, break_on_hyphens=False), "  ")
+    lines = textwrap.indent(textwrap.fill(values, max(20, console.width - 2), break_on_hyphens=False), "  ")
     console.print(lines, highlight=False, markup=False)
 
 

@@ -129,4 +129,4 @@ def _create(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise UsageError(f"--to {folder}: cannot create files in it: {error.strerror}") from error
+        raise UsageError(f"--to {folder}: cannot create {error.filename}: {error.strerror}") from error

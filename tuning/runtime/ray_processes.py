@@ -1,6 +1,7 @@
 """The processes that Ray starts on this machine: only those that a search needs, and out of reach of signals to a command."""
 
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import psutil
 
 from tuning.runtime.processes import stop_signals
 
-REGISTERED_SECONDS = 5.0  # at most, until a node is known
+REGISTERED_SECONDS = 2.0  # at most, until a node is known
 AGENT = "--dashboard_agent_command="  # an option of Ray's node
 # In the agent's place, as a node needs one that lives as long as itself: on Linux it holds the other end of this pipe.
 HAS_PIPE = sys.platform == "linux"
@@ -34,7 +35,9 @@ def few_processes() -> Iterator[None]:
     utils: Any = import_module("ray._private.utils")
     whole, started, look = nodes.Node, services.ConsolePopen, utils.get_dashboard_dependency_error
     nodes.Node = _lean(whole)
-    utils.get_dashboard_dependency_error = lambda: None  # it imports all of them, for half a second
+    if HAS_PIPE:
+        # It imports all of them, for half a second, to tell the agent that stands aside here.
+        utils.get_dashboard_dependency_error = lambda: None
     if sys.platform != "win32":
         services.ConsolePopen = partial(_start, started)
     try:
@@ -46,9 +49,11 @@ def few_processes() -> Iterator[None]:
 def _lean(whole: Any) -> Any:
     """Ray's class of a node, without what nobody asks."""
     raylet: Any = import_module("ray._raylet")
-    network: Any = import_module("ray._common.network_utils")
+    errors: Any = import_module("ray.exceptions")
 
     class Node(whole):  # type: ignore[misc]
+        passes_environment = True  # that of this process, to all processes that it starts
+
         def start_monitor(self) -> None:
             pass
 
@@ -65,14 +70,24 @@ def _lean(whole: Any) -> Any:
                     raylet.METRICS_AGENT_PORT_NAME, raylet.METRICS_EXPORT_PORT_NAME, raylet.DASHBOARD_AGENT_LISTEN_PORT_NAME,
                 ):  # fmt: skip
                     raylet.persist_port(self._session_dir, self._node_id, name, -1)
-                # The node waits a second for the port that the agent of environments chooses. It takes this one.
-                self._ray_params.runtime_env_agent_port = port = network.find_free_port()
+                # The node waits a second for the port that the agent of environments chooses. It takes this one, which nobody
+                # else gets as long as this socket has it; to listen there is left to the agent.
+                self.held = socket.socket()
+                self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                self.held.bind((self._node_ip_address, 0))
+                self._ray_params.runtime_env_agent_port = port = self.held.getsockname()[1]
                 raylet.persist_port(self._session_dir, self._node_id, raylet.RUNTIME_ENV_AGENT_PORT_NAME, port)
             super().start_raylet(*arguments, **options)
-            # Ray asks once, and where the node is not there yet again after a second.
-            end = time.monotonic() + REGISTERED_SECONDS
-            while time.monotonic() < end and not self.get_gcs_client().get_all_node_info():
-                time.sleep(0.01)
+            # Ray asks once, and where the node is not there yet again after a second. If it fails, Ray says why.
+            client, end = self.get_gcs_client(), time.monotonic() + REGISTERED_SECONDS
+            with suppress(errors.RpcError):
+                while time.monotonic() < end and not client.get_all_node_info(timeout=REGISTERED_SECONDS):
+                    time.sleep(0.01)
+
+        def kill_all_processes(self, *arguments: Any, **options: Any) -> None:
+            super().kill_all_processes(*arguments, **options)
+            if HAS_PIPE:
+                self.held.close()
 
     return Node
 

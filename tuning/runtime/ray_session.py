@@ -250,19 +250,25 @@ def count_killed_as_lost() -> None:
     actor_manager.RayActorError = (RayActorError, OutOfMemoryError)
 
 
-def send_no_environment() -> None:
+@contextmanager
+def sent_environment() -> Iterator[None]:
     """Keep Ray Tune from sending environment variables of this process to trials.
 
     Credentials are among them, which Ray would write into its logs. Trials have those of their node, by its role or its
-    environment. On this machine alone they inherit all variables of this process, and where they are sent none, their
+    environment. A Ray that was started here passes all variables of this process on, and where trials are sent none, their
     processes begin a second and a half earlier: no agent of Ray prepares an environment first.
     """
+    from ray._private import worker
     from ray.tune.execution import class_cache
 
-    logs = ray_logs()
-    is_private = logs is not None and logs.parents[2].name.startswith(PRIVATE)
+    before = class_cache.ENV_VARS_TO_PROPAGATE, class_cache.DEFAULT_ENV_VARS
+    is_passed_on = getattr(worker._global_node, "passes_environment", False)
     class_cache.ENV_VARS_TO_PROPAGATE = set()
-    class_cache.DEFAULT_ENV_VARS = {} if is_private else {STAYS: ENVIRONMENT[STAYS]}
+    class_cache.DEFAULT_ENV_VARS = {} if is_passed_on else {STAYS: ENVIRONMENT[STAYS]}
+    try:
+        yield
+    finally:
+        class_cache.ENV_VARS_TO_PROPAGATE, class_cache.DEFAULT_ENV_VARS = before
 
 
 @contextmanager

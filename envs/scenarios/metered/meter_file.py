@@ -323,7 +323,7 @@ def _step(path: Path, index: pd.DatetimeIndex) -> pd.Timedelta:
     if len(off) and not len(of_utc):
         raise ScenarioError(
             f"{path}: rows are {minutes} apart, and {off[0]:%Y-%m-%d %H:%M} on the clock of {index.tz} is no full hour; give "
-            "rows of 15 minutes, or another --zone"
+            "rows of 30 or 15 minutes, or another --zone"
         )
     if len(off):
         raise ScenarioError(

@@ -73,7 +73,7 @@ def _more(search: Search) -> list[str]:
     budget = _BUDGET.fullmatch(str(settings.get("budget") or ""))
     more = []
     if settings.get("trials") or not (budget or freezes):
-        more += ["--trials", str(2 * len(search.table(searched)))]
+        more += ["--trials", str(2 * max(int(settings.get("trials") or 0), len(search.table(searched))))]
     if budget:
         more += ["--budget", f"{2.0 * float(budget[1]):.15g}{budget[2]}"]
     elif freezes:

@@ -32,7 +32,7 @@ def figure(subject: Hours | Search) -> Figure | None:
 def week(hours: pd.DataFrame, who: str = "the policy") -> Figure:
     part = hardest_week(hours)
     # A short site is validated on days, and may have no week.
-    span = {WEEK: "week", DAY: "day"}.get(len(part)) or counted(round(len(part) / DAY), "day")
+    span = {WEEK: "week", DAY: "day"}.get(len(part)) or counted(max(1, round(len(part) / DAY)), "day")
     imported, without = part["net_kwh"].clip(lower=0.0), part["uncontrolled_net_kwh"].clip(lower=0.0)
     shown = {column: look for column, look in _LINES.items() if column in part}
     units = _unit(part[[*shown]])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from common.errors import ScenarioError
+from envs.batch_backend import records
 from envs.batch_backend.simulator import BatchSimulator
-from envs.batch_backend.tables import Tables, Year, row_arrays, site_arrays
+from envs.batch_backend.tables import Tables, Year, allocate, row_arrays, site_arrays
 from tests.envs.objective import by_hand
 
 
@@ -64,3 +65,24 @@ def test_a_batch_changes_no_tables(small_tables: Tables, year: Year) -> None:
     site = site_arrays([year], None)
     site.battery["capacity"] = 0.0
     assert small_tables.site["battery"]["capacity"].all()
+
+
+def test_simulators_of_the_same_years_share_their_rows(year: Year) -> None:
+    first, second = (BatchSimulator({0: year}, copies=copies) for copies in (1, 3))
+    assert first._rows is second._rows
+    assert BatchSimulator({0: replace(year)}, copies=1)._rows is not first._rows
+
+
+def test_sessions_are_recorded_on_demand(small_tables: Tables, year: Year) -> None:
+    site, rows = site_arrays([year], None), row_arrays((year,))
+    sessions, hours = small_tables.sessions, len(rows.hour) - 1
+    at_once = max(((sessions.end >= row) & (sessions.start < row + 24)).sum() for row in range(hours))
+    for record, copies, least, most in (
+        (0, 0, len(sessions.end), len(sessions.end)), (hours, 3, len(sessions.end), len(sessions.end)),
+        (24, 3, at_once, len(sessions.end) // 10),
+    ):  # fmt: skip
+        _, out = allocate(site, rows, 3, record)
+        assert out.session_owed.shape == out.session_missing.shape
+        assert out.session_missing.shape[0] == copies
+        assert least <= out.session_missing.shape[1] <= most
+        assert out.energy.shape == (3, 1, records.APPLIANCE_KWH + 1)

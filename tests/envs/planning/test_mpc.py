@@ -9,7 +9,7 @@ import pytest
 
 from envs.current_hour import SiteState
 from envs.environments.backend import Backend
-from envs.forecasts import Method, SiteForecast
+from envs.forecasts import METHODS, Method, SiteForecast
 from envs.objective.aim import Aim
 from envs.objective.evaluate import Episode
 from envs.objective.weights import Weights
@@ -28,7 +28,7 @@ HOURS, NOW = 8, 400
 BACKENDS: tuple[Backend, ...] = ("batch", "citylearn")
 
 
-@pytest.mark.parametrize("method", ["seven-days", "exact"])
+@pytest.mark.parametrize("method", METHODS)
 def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path, method: Method) -> None:
     """All series and all arrivals after the present hour are shifted."""
     site = scenario(str(with_tank(small_schema, tmp_path, cooling=True)))
@@ -36,7 +36,17 @@ def test_only_the_exact_future_changes_a_plan(small_schema: Path, tmp_path: Path
     series = plant.forecast._series
     later = np.arange(series.rows) > NOW
     values = {kind: np.where(later, 2.0 * series.values[kind] + 1.0, series.values[kind]) for kind in series.kinds}
-    forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics)
+    learned = {}
+    if method == "learned":
+        from envs.environments.year_forecasts import learned_model
+        from envs.forecasts import forecast_table
+
+        shifted = replace(series, values=values, observed=np.where(later[:, np.newaxis], 0.0, series.observed))
+        for kind in series.kinds:
+            model = learned_model(site, kind, HOURS)
+            if model:
+                learned[kind] = forecast_table(shifted, kind, model, HOURS)
+    forecast = SiteForecast(replace(series, values=values), method, plant.forecast._statistics, learned)
     vehicles = plant.vehicles
     soc = np.full(10, 0.3)
     state = SiteState(Window(0, 0, 900), NOW, np.array([0.5]), np.zeros((1, 3)), soc, 100.0, (50.0, 60.0), 0.0)
@@ -110,7 +120,7 @@ def test_what_an_hour_of_doubt_takes_from_energy_four_quarters_take_too(small_sc
 @STEPS
 def test_tanks_do_as_planned_on_both_backends_and_are_worth_it(small_schema: Path, tmp_path: Path, per_hour: int) -> None:
     path = in_steps(with_tank(small_schema, tmp_path / "hours", cooling=True), tmp_path / "steps", per_hour)
-    task, window = SiteTask(str(path)), Window(0, 300 * per_hour, 48 * per_hour, per_hour)
+    task, window = SiteTask(str(path)), Window(0, 300 * per_hour, 72 * per_hour, per_hour)
     on_both(task, window, HOURS * per_hour)
     # What it plans for a step comes out.
     plant = mpc_plant(task.site, 0, "exact", HOURS * per_hour)

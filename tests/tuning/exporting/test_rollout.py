@@ -241,11 +241,11 @@ def test_a_folder_that_cannot_be_created_or_written_to_is_one_line_before_the_ye
     (tmp_path / "file").write_text("kept", encoding="utf-8")
     if to == "read-only":
         # Whoever may do all could write there.
-        refuse = MagicMock(side_effect=PermissionError(13, "Permission denied"))
+        refuse = MagicMock(side_effect=PermissionError(13, "Permission denied", "new"))
         monkeypatch.setattr("tuning.exporting.rollout.TemporaryFile", refuse)
     assert main([str(experiment.paths.folder), "--to", str(tmp_path / to)]) == 2
     *_, error = capsys.readouterr().err.splitlines()
-    assert error.startswith(f"error: --to {tmp_path / to}: cannot create files in it: ")
+    assert error.startswith(f"error: --to {tmp_path / to}: cannot create ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -5,6 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from ray._private import utils
+
+from tuning.runtime import ray_processes
 
 PROGRAM = """
 import contextlib
@@ -24,6 +27,7 @@ def running():
 for _ in range(2):
     with ray_session(num_cpus=1):
         unasked = running()
+        assert ray._private.worker._global_node.passes_environment
         assert ray.get(ray.remote(num_cpus=1)(lambda: 1).remote(), timeout=90) == 1
         found = running()
         # What users' own callbacks may ask Ray for.
@@ -44,3 +48,12 @@ def test_nothing_runs_that_nobody_asks() -> None:
     assert any("raylet" in each for each in commands)
     assert any("sys.stdin.read()" in each for each in commands)
     assert not [each for each in commands if any(name in each for name in ("monitor.py", "dashboard.py", "DashboardAgent"))]
+
+
+@pytest.mark.parametrize("is_linux", [True, False])
+def test_where_the_dashboards_agent_stays_ray_looks_for_what_it_needs(monkeypatch: pytest.MonkeyPatch, is_linux: bool) -> None:
+    monkeypatch.setattr(ray_processes, "HAS_PIPE", is_linux)
+    before = utils.get_dashboard_dependency_error
+    with ray_processes.few_processes():
+        assert (utils.get_dashboard_dependency_error is before) != is_linux
+    assert utils.get_dashboard_dependency_error is before

@@ -11,17 +11,19 @@ import venv
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import psutil
 import pytest
+from ray._private import worker
 from ray.exceptions import OutOfMemoryError
 from ray.tune.execution import class_cache
 
 from common.errors import UserError
 from tuning.runtime import ray_session as module
-from tuning.runtime.cluster import PRIVATE, ClusterError
+from tuning.runtime.cluster import ClusterError
 from tuning.runtime.ray_session import (
     ENVIRONMENT,
     LOGS,
@@ -36,7 +38,7 @@ from tuning.runtime.ray_session import (
     is_ray_running,
     private_ray,
     ray_session,
-    send_no_environment,
+    sent_environment,
     set_environment,
 )
 
@@ -232,26 +234,24 @@ def test_errors_of_rays_own_processes_have_one_name_and_those_of_tasks_keep_thei
 
 
 @pytest.mark.parametrize(
-    ("logs", "sent"),
-    [
-        (None, {STAYS: "0"}),
-        (Path("mine/ray/session_1/logs"), {STAYS: "0"}),
-        (Path(f"{PRIVATE}ab1cd_2e/ray/session_1/logs"), {}),
-    ],
+    ("node", "sent"),
+    [(None, {STAYS: "0"}), (SimpleNamespace(), {STAYS: "0"}), (SimpleNamespace(passes_environment=True), {})],
     ids=["a cluster", "a Ray of the user's", "one that was started here"],
 )
 def test_trials_are_sent_what_they_do_not_inherit_and_no_credentials(
-    monkeypatch: pytest.MonkeyPatch, logs: Path | None, sent: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, node: SimpleNamespace | None, sent: dict[str, str]
 ) -> None:
     names = {STAYS, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SECURITY_TOKEN", "AWS_SESSION_TOKEN"}
     for name in names:
         monkeypatch.setenv(name, "of this process")
     monkeypatch.setattr(class_cache, "ENV_VARS_TO_PROPAGATE", names)
-    monkeypatch.setattr(class_cache, "DEFAULT_ENV_VARS", {})
-    monkeypatch.setattr(module, "ray_logs", lambda: logs)
-    send_no_environment()
-    actor = class_cache._ActorClassCache().get(type("Trial", (), {}))
+    monkeypatch.setattr(worker, "_global_node", node)
+    with sent_environment():
+        actor = class_cache._ActorClassCache().get(type("Trial", (), {}))
     assert actor._default_options["runtime_env"].get("env_vars", {}) == sent
+    # What else uses Tune in this process has it as before.
+    assert names == class_cache.ENV_VARS_TO_PROPAGATE
+    assert class_cache.DEFAULT_ENV_VARS
 
 
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows keeps files of a home folder from other users by itself")

@@ -16,7 +16,7 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from tuning.experiment.folder import ExperimentPaths
-from tuning.runtime.ray_session import count_killed_as_lost, send_no_environment
+from tuning.runtime.ray_session import count_killed_as_lost
 from tuning.search.run.search import Search
 from tuning.trial.protocol import DriverOnly, Ending, Report, drop_rows, handout_in, report_in
 
@@ -103,7 +103,6 @@ def tuner(
         labels: dict[str, Any] = {"bundle_label_selector": [request.labels]} if request.labels else {}
         return tune.PlacementGroupFactory([granted.bundle | request.resources], **labels)
 
-    send_no_environment()
     count_killed_as_lost()
     return tune.Tuner(
         tune.with_resources(trainable, place),

@@ -27,7 +27,7 @@ from tuning.memory.machine import Look, Probe, cluster
 from tuning.memory.placement import Placement
 from tuning.memory.planner import Planner
 from tuning.runtime.cluster import address_source, check_folder, cluster_address, is_ray_running
-from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_logs, ray_session
+from tuning.runtime.ray_session import NodeLostError, as_lost_node, ray_logs, ray_session, sent_environment
 from tuning.search.promotion.choosing import Choosing, LastPart
 from tuning.search.promotion.confirmation import Confirmation
 from tuning.search.promotion.thawing import Thawing
@@ -147,7 +147,7 @@ def run_trials(
         nodes = partial(cluster, experiment.settings.gpu_memory, look, experiment.settings.device)
         watches.append(ClusterWatch(parts.placement, search, control, nodes))
     try:
-        with parts.progress, control.signals(), as_lost_node():
+        with parts.progress, control.signals(), sent_environment(), as_lost_node():
             while True:
                 before = search.handed_out
                 tuner(experiment.paths, trainable, search, watches).fit()

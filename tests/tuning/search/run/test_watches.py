@@ -291,3 +291,13 @@ def test_where_a_trial_began_nothing_is_said() -> None:
     now[0] = 2 * START_SECONDS
     watch.on_step_end(0, [])
     assert control.lines == []
+
+
+def test_nothing_is_taken_back_while_the_head_alone_is_there(tmp_path: Path) -> None:
+    head = node("head", cores=0)
+    watched = Watched(tmp_path, head, node("a"))
+    watched.hand_out(0, {"vram": 0.0})
+    watched.nodes = (head,)
+    for _ in range(3):
+        watched.step()
+    assert watched.search.taken_back == []
