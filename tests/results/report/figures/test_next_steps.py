@@ -48,6 +48,8 @@ def test_a_place_below_the_folder_of_the_page_is_told_without_what_is_above(
         ({"budget": "1.5h"}, "--budget 3h"),
         ({"budget": "750000", "scheduler": "freeze-thaw"}, "--budget 1500000"),
         ({"budget": "2.5M", "trials": 8}, "--trials 16 --budget 5M"),
+        # Of 40 eight have begun.
+        ({"budget": "30m", "trials": 40}, "--trials 80 --budget 60m"),
         # Twice as many trials would share the same budget.
         ({"scheduler": "freeze-thaw"}, "--budget 64000"),
         ({"scheduler": "freeze-thaw", "steps": 10_000, "trials": 8}, "--trials 16 --budget 80000"),
