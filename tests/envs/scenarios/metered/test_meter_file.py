@@ -252,7 +252,7 @@ def test_rows_between_two_are_refused(read: Read) -> None:
 
 def test_full_hours_of_utc_that_are_half_ones_of_the_clock_are_refused_as_such(read: Read) -> None:
     times = pd.date_range("2024-01-01", "2024-01-03", freq="h", inclusive="left")
-    says = "2024-01-01 05:30 on the clock of Asia/Kolkata is no full hour; give rows of 15 minutes, or another --zone"
+    says = "2024-01-01 05:30 on the clock of Asia/Kolkata is no full hour; give rows of 30 or 15 minutes, or another --zone"
     with pytest.raises(ScenarioError, match=says):
         read(_lines(times, 1.0, written="%Y-%m-%dT%H:%MZ"), clock=Clock("Asia/Kolkata"))
 
