@@ -53,6 +53,7 @@ def _lean(whole: Any) -> Any:
 
     class Node(whole):  # type: ignore[misc]
         passes_environment = True  # that of this process, to all processes that it starts
+        held: socket.socket | None = None
 
         def start_monitor(self) -> None:
             pass
@@ -86,7 +87,7 @@ def _lean(whole: Any) -> Any:
 
         def kill_all_processes(self, *arguments: Any, **options: Any) -> None:
             super().kill_all_processes(*arguments, **options)
-            if HAS_PIPE:
+            if self.held:  # it may end before it has begun
                 self.held.close()
 
     return Node
